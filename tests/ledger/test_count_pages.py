@@ -200,7 +200,7 @@ def test_the_item_to_count_again_opens_its_sheet_at_once(shelf: psycopg.Connecti
 
 def test_a_sheet_marks_an_item_that_is_not_in_the_range(shelf: psycopg.Connection) -> None:
     shelf.execute("INSERT INTO retail.product (code, name) VALUES ('T', 'Tea towel')")
-    ann = person("associate", "ann")
+    ann = person("associate", "ann", stores=("L",))
     sheet = services.open_sheet(location="L", actor="ann")
     scan(ann, sheet, ("S", 1), ("T", 2))
 

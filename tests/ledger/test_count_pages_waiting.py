@@ -134,7 +134,7 @@ def test_a_count_is_voided_for_a_reason(shelf: psycopg.Connection, reason: str, 
 
 
 def test_an_adjustment_says_what_it_means_before_it_is_booked(shelf: psycopg.Connection) -> None:
-    ann = person("associate", "ann")
+    ann = person("associate", "ann", stores=("L",))
     form = {"location": "L", "sku": "S", "reason": "damage", "quantity_units": "26"}
 
     shown = post(ann, "/counts/adjust/", **form, action="preview")
@@ -161,7 +161,7 @@ def test_the_history_shows_an_adjustment_with_its_direction_and_note(
     request = waiting_request(Adjust("L", "S", "theft", 100, note="the door was open"), "ann")
     services.approve_adjustment(request_id=request, actor="max")
 
-    page = text(person("associate", "ann").get("/counts/history/?show=adjustments"))
+    page = text(person("associate", "ann", stores=("L",)).get("/counts/history/?show=adjustments"))
 
     assert "damage “torn” −1 +1 ann" in page
     assert "theft “the door was open” −100 0 max" in page
@@ -170,7 +170,7 @@ def test_the_history_shows_an_adjustment_with_its_direction_and_note(
 def test_a_count_that_was_counted_again_shows_no_expected_units(shelf: psycopg.Connection) -> None:
     first = waiting(5)
     second = waiting(6)
-    ann = person("associate", "ann")
+    ann = person("associate", "ann", stores=("L",))
 
     row, detail = (
         text(ann.get(f"/counts/history/?sku=S{query}")) for query in ("", f"&open={first}")

@@ -80,7 +80,7 @@ def test_a_count_that_is_far_off_is_work_for_those_who_count(shop: psycopg.Conne
     for units, status in ((20, "approved"), (5, "draft"), (19, "draft")):
         write(shop, "stock_count", units=units, status=status, recorded_at=NOON)
 
-    [again] = lines("associate")
+    [again] = lines("associate", name="lea", stores=("L",))
 
     assert again[0].startswith("Items to count again")
     assert (again[1], again[2]) == ("Today", "1")

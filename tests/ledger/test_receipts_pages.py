@@ -208,6 +208,34 @@ def test_a_receipt_is_corrected_on_the_page_by_its_receiver(ledger: psycopg.Conn
     assert receipts(ledger) == [(7, 1, 8, "miscounted", "associate")]
 
 
+def test_a_corrected_receipt_has_a_reason_of_the_list_and_its_former_units(
+    ledger: psycopg.Connection,
+) -> None:
+    line_id, client = order(), person("associate")
+    short = {f"received-{line_id}-0": "8", f"reason-{line_id}-0": "short"}
+    assert "Receive and accept the rest" in buttons(client)[0]
+    send(client, form(client, accept="rest") | short)
+    assert "Receive only what is typed" in buttons(client)[0]  # two units may never come
+    [row] = re.findall(r"open=(\d+)#receipt-", text(client.get("/receiving/order?ref=X-1")))
+    page = text(client.get(f"/receiving/order?ref=X-1&open={row}"))
+    fields = dict(re.findall(r'name="(receipt|shown_version)" value="([^"]+)"', page))
+
+    typed = {"received": "10", "damaged": "0", "reason": "", "command_id": str(uuid4())}
+    client.post("/receiving/correct?ref=X-1", fields | typed)
+
+    assert '<select name="reason"><option value="">as expected</option>' in page
+    assert '<option value="short" selected>' in page
+    assert receipts(ledger) == [(10, 0, 10, None, "associate")]
+    audit = text(client.get("/system/audit/?action=correct_receipt"))
+    assert 'Received: <span class="was">8</span> → <b>10</b>' in audit
+
+
+def buttons(client: Client) -> list[str]:
+    """Return the buttons that receive a delivery, the main one first."""
+    page = text(client.get("/receiving/order?ref=X-1"))
+    return re.findall(r'<button[^>]*name="accept"[^>]*>[^<]*', page)
+
+
 def test_a_scanned_order_or_item_opens_its_order(ledger: psycopg.Connection) -> None:
     order(due_on=date(2026, 1, 2))
     order(order_ref="X-2", sku="T")

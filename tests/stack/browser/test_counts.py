@@ -181,6 +181,55 @@ def test_items_are_counted_with_one_scan_and_one_number_each(
     ) == [("LAMP", 0), ("MUG", 5), ("RUG", 7)]
 
 
+def test_the_code_of_a_case_asks_for_cases_and_a_new_sheet_asks_again(
+    stack: RunningStack, doors: Doors, shop: Shop
+) -> None:
+    shop.range("MUG", 12, name="Blue mug")
+    shop.sql(
+        "INSERT INTO retail.gtin (code, sku, pack_units) VALUES ('14006381333938', 'MUG', 6)"
+        " ON CONFLICT DO NOTHING"
+    )
+    visitor = doors.log_in("associate")
+    page = open_sheet(visitor, shop)
+    page.get_by_label("Ask how many").check()
+
+    page.keyboard.type("14006381333938\n")
+    expect(page.locator("#scan-state")).to_contain_text("a case of 6. How many cases?")
+    page.get_by_label("Cases of 6").fill("2")
+    page.keyboard.press("Enter")
+
+    expect(page.locator("#scan-log li").first).to_contain_text("MUG × 12 (2 × 6)")
+    expect(page.locator("#scan-log li").first).to_contain_text("Blue mug")
+    expect(page.get_by_label("Units", exact=True)).to_have_value("")
+    page.keyboard.type("NOPE\n1\n")
+    expect(page.locator("#scan-refused")).to_contain_text("NOPE: not in the catalogue")
+    page.locator("#scan-refused").get_by_role("button", name="Close").click()
+    expect(page.locator("#scan-refused")).to_be_hidden()
+    page = open_sheet(visitor, shop)
+    expect(page.get_by_label("Ask how many")).to_be_checked()
+
+
+def test_the_first_scan_replaces_the_item_to_count_again(
+    stack: RunningStack, doors: Doors, shop: Shop
+) -> None:
+    shop.range("MUG", 12)
+    shop.range("LAMP", 12)
+    page = open_sheet(doors.log_in("associate"), shop)
+    page.goto(f"{page.url}?sku=MUG")
+    field = page.get_by_label("Scan or type a code")
+    expect(field).to_be_focused()
+    page.wait_for_function("() => document.activeElement.selectionEnd === 3")
+    assert field.evaluate("field => field.selectionStart") == 0
+
+    page.get_by_role("button", name="Hand the sheet in").click()
+    expect(page.get_by_text("Nothing was counted on this sheet yet")).to_be_visible()
+    page.get_by_label("Scan or type a code").click()
+    page.keyboard.type("LAMP\n")
+
+    expect(page.locator('tr[data-sku="LAMP"] .big')).to_have_text("1")
+    expect(page.get_by_text("Nothing was counted on this sheet yet")).to_be_hidden()
+
+
 @pytest.fixture
 def furnished(stack: RunningStack, doors: Doors, shop: Shop) -> tuple[Page, list[str]]:
     """Return a manager's window, and the addresses of pages with content."""

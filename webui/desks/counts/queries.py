@@ -70,7 +70,7 @@ def waiting_sheets(person: str) -> list[WaitingSheet]:
         FROM retail.stock_count c JOIN app.count_sheet s ON s.id = c.sheet_id
         LEFT JOIN retail.location lo ON lo.code = s.location
         WHERE c.status = 'draft' AND c.counted_by = %(person)s AND s.submitted_at IS NOT NULL
-        GROUP BY s.id, lo.name ORDER BY s.id DESC LIMIT 20
+        GROUP BY s.id, s.location, s.submitted_at, lo.name ORDER BY s.id DESC LIMIT 20
         """
     return select(sql, {"person": person}, WaitingSheet)
 

@@ -25,7 +25,7 @@ _REFERENCE: Final = ("product", "location", "supplier")
 # Actions whose detail has [before, after] by column.
 _MOVED: Final = frozenset(
     {
-        *("policy", "supplier_terms", "set_roles", "set_places"),
+        *("policy", "supplier_terms", "set_roles", "set_places", "correct_receipt"),
         *(f"{verb}_{noun}" for verb in ("add", "change") for noun in _REFERENCE),
     }
 )

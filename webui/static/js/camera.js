@@ -8,14 +8,25 @@ const FORMATS = ["ean_13", "ean_8", "upc_a", "upc_e", "code_128", "code_39", "it
 export async function startCamera(form, found) {
   const button = form.querySelector("[data-camera]");
   const dialog = document.querySelector("dialog.viewer");
-  if (!button || !("BarcodeDetector" in window) || !navigator.mediaDevices?.getUserMedia) return;
-  const known = await BarcodeDetector.getSupportedFormats();
-  const formats = FORMATS.filter((format) => known.includes(format));
-  if (!formats.length) return;
+  if (!button) return;
+  const formats = await readableFormats();
+  if (!formats.length) {
+    const line = document.querySelector("[data-no-camera]");
+    // People at a desk have a scanner and don't look for a camera.
+    if (line && matchMedia("(pointer: coarse)").matches) line.hidden = false;
+    return;
+  }
   const detector = new BarcodeDetector({ formats });
   button.hidden = false;
   button.addEventListener("click", () => open(dialog, detector, found));
   dialog.querySelector("[data-close]").addEventListener("click", () => dialog.close());
+}
+
+/** Return the formats that this browser reads with the camera; none without HTTPS. */
+async function readableFormats() {
+  if (!("BarcodeDetector" in window) || !navigator.mediaDevices?.getUserMedia) return [];
+  const known = await BarcodeDetector.getSupportedFormats();
+  return FORMATS.filter((format) => known.includes(format));
 }
 
 async function open(dialog, detector, found) {

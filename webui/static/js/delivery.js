@@ -12,7 +12,8 @@ export function startDelivery() {
   const field = form.querySelector("[data-pick-field]");
   const said = form.querySelector("[data-pick-said]");
   const codes = new Map(Object.entries(JSON.parse(strip.dataset.codes)));
-  strip.hidden = false;
+  // Before this script listens, the Enter of a scanner would submit the delivery.
+  field.disabled = false;
   field.focus();
   field.addEventListener("keydown", async (event) => {
     if (event.key !== "Enter") return;

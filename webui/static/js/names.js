@@ -5,7 +5,6 @@ import { keepNames, names } from "./frame.js";
 export function startNames() {
   const form = document.querySelector("form[data-names]");
   const shared = form.querySelector("[data-shared]");
-  shared.closest("label").hidden = false;
   shared.checked = names() !== null;
   shared.addEventListener("change", () => {
     keepNames(shared.checked ? [] : null);

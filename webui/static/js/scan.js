@@ -12,8 +12,9 @@ const RETRY_MS = [500, 1_000, 2_000, 5_000];
 export function startScan() {
   const form = document.querySelector("form[data-scan]");
   if (!form) return;
-  for (const part of document.querySelectorAll("[data-script]")) part.hidden = false;
   document.querySelector("[data-close-refused]").addEventListener("click", closeRefused);
+  // The bar at the bottom would cover the field for a list.
+  document.querySelector("details.many").addEventListener("toggle", (event) => event.target.scrollIntoView({ block: "nearest" }));
   const queue = new Queue(form);
   startForm(form, queue);
   startEnd(queue);
