@@ -11,10 +11,9 @@ from ledger.kernel.errors import ServiceError
 from ledger.messages import gettext_noop
 from ledger.services import Entry, Refused
 
-# Digits of the largest count. A longer number at the end of a line is part of the SKU.
-_MOST_DIGITS: Final = 9
-# The item, blanks or the separator of a spreadsheet, and the units.
-_WITH_UNITS: Final = re.compile(rf"(.*[^\s;,])(\s*[;,]\s*|\s+)([0-9]{{1,{_MOST_DIGITS}}})")
+# The item, blanks or the separator of a spreadsheet, and the units: up to the digits of the largest
+# count. A longer number at the end of a line is part of the SKU.
+_WITH_UNITS: Final = re.compile(r"(.*[^\s;,])(\s*[;,]\s*|\s+)([0-9]{1,9})")
 _WITH_WORD: Final = re.compile(r"(.*[^\s;,])[\s;,]+([^\s;,]+)")
 
 
