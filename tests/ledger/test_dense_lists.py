@@ -95,7 +95,7 @@ LISTS = (
     List("/counts/history/?show=counts", "manager", COUNTS, "4,200 counts", "units", "Counted",
          "approved"),
     List("/counts/history/?show=adjustments", "manager", ADJUSTED, "4,200 adjustments", "units",
-         "Units"),
+         "On hand"),
 )  # fmt: skip
 
 
@@ -127,8 +127,8 @@ def rows_of(page: str, cell: str) -> list[tuple[str, str]]:
 
 def value_of(text: str) -> Any:
     """Return the first number of a cell, or its text."""
-    number = re.match(r"[^\d]?(\d[\d,.]*)", text)
-    return float(number[1].replace(",", "")) if number else text
+    number = re.match(r"(−?)[^\d]?(\d[\d,.]*)", text)
+    return float(number[1].replace("−", "-") + number[2].replace(",", "")) if number else text
 
 
 def link(page: str, rel: str) -> str:

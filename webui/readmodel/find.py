@@ -245,24 +245,22 @@ def _card(
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """A location that has an item in its range, and its available units.
-
-    `available` is None before the item's first fact has arrived in the read model.
-    """
+    """A location that has an item in its range, and its available units."""
 
     location: str
-    available: int | None
+    available: int
 
 
-_HOLDERS: Final = """SELECT il.location, s.available_to_sell_units AS available
+_HOLDERS: Final = """SELECT il.location, greatest(s.available_to_sell_units, 0) AS available
 FROM retail.item_location il LEFT JOIN read_model.stock s ON s.inv_key = il.inv_key
 WHERE il.sku = %(sku)s"""
 
 
-def holders(sku: str) -> dict[str, int | None]:
+def holders(sku: str) -> dict[str, int]:
     """Return the available units of an item by location, of all stores that have it in range.
 
-    A store sees these units to ask another one for some (decision 0046).
+    Units below zero, and those not yet in the read model, count as 0. Pages for one store offer
+    the stores in this order, and don't show the units (decision 0046).
     """
     with within(EVERYWHERE):
         rows = select(_HOLDERS, {"sku": sku}, Holder)

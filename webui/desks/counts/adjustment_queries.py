@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from inventory.tables.stock_adjustment import SIGNS
 from ledger.kernel.rows import select, select_one, select_value
 from ledger.messages import gettext_noop
 from ledger.services import on_hand_sign, unavailable_sign
@@ -162,13 +163,16 @@ class AdjustmentInHistory:
         return unavailable_sign(self.reason) * self.quantity_units
 
 
+# The sign of the movement of on-hand.
+_BY_REASON: Final = " ".join(f"WHEN '{code}' THEN {signs[0]}" for code, signs in SIGNS.items())
+_SIGN_SQL: Final = f"CASE a.reason {_BY_REASON} END"
 HISTORY: Final = Keys(
     {
         "item": Sortable("lower(coalesce(p.name, a.sku))"),
         "store": Sortable("lower(coalesce(lo.name, a.location))"),
         "at": Sortable("a.occurred_at", "timestamptz"),
         "reason": Sortable("a.reason"),
-        "units": Sortable("a.quantity_units", "bigint"),
+        "units": Sortable(f"(a.quantity_units * {_SIGN_SQL})", "bigint"),
         "by": Sortable("lower(coalesce(a.recorded_by, ''))"),
         "number": Sortable("a.id", "bigint"),
     },

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 from uuid import uuid4
 
@@ -52,15 +51,6 @@ from webui.shell.listing import address
 from webui.shell.page import render_page
 
 _FIELDS: Final = ("source", "sku", "units", "due_on")
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """A location to send goods from; `available_units` is None if they are not known."""
-
-    code: str
-    name: str
-    available_units: int | None
 
 
 @require_GET
@@ -118,22 +108,19 @@ def _show(request: HttpRequest, form: Typed, refusal: str, status: int) -> HttpR
     return render_page(request, "transfers/desk.html", context, status=status)
 
 
-def _sources(form: Typed, stores: Sequence[Choice]) -> list[Source]:
+def _sources(form: Typed, stores: Sequence[Choice]) -> list[Choice]:
     """Return the locations that can send the form's item, those with the most units first.
 
-    Without an item of some location, return all locations.
+    The page has no units of another person's store (decision 0046). Without an item of some
+    location, return all locations.
     """
     units = holders(form["sku"]) if form.get("sku") else {}
     units.pop(form.get("destination", ""), None)
     if not units:
-        return [Source(store.code, store.name, None) for store in stores]
+        return list(stores)
     chosen = form.get("source", "")
-    found = [
-        Source(store.code, store.name, units.get(store.code))
-        for store in stores
-        if store.code in units or store.code == chosen
-    ]
-    return sorted(found, key=lambda source: (-(source.available_units or 0), source.code))
+    found = [store for store in stores if store.code in units or store.code == chosen]
+    return sorted(found, key=lambda store: (-units.get(store.code, 0), store.code))
 
 
 def _back(request: HttpRequest) -> str:
