@@ -22,6 +22,14 @@ from ledger.messages import Message, gettext_noop, joined
 from ledger.ordering.supplier_terms import days_of
 
 SETTLED_AFTER_US: Final = 60_000_000
+# Codes of reasons that can end without a person. A need that waits for these alone is ordered by
+# the rule as soon as they have ended.
+PASSING: Final = frozenset(
+    {
+        *("not_order_day", "below_minimum"),
+        *("unsettled", "stock_old", "state_differs", "pipeline_stale"),
+    }
+)
 
 
 class Reason(NamedTuple):

@@ -12,6 +12,15 @@ from ledger import services
 from tests.ledger.pages import form, person
 from tests.ledger.rows import reorder_proposal
 
+STOCK_BELOW_ZERO = """
+INSERT INTO read_model.stock (inv_key, location, sku, on_hand_units, unavailable_units,
+    on_order_units, in_transit_units, allocated_units, available_to_sell_units, stock_known,
+    base_position_units, requested_units, price_step, episode_state, reorder_id, policy_active,
+    generation, partition, "offset", logic_revision, as_of_us, state)
+VALUES ('L|S000', 'L', 'S000', -1, 0, 0, 0, 0, -1, true, 0, 42, 0, 'open', %s, true, 1, 0, 1, 1,
+    (extract(epoch FROM now()) * 1000000)::bigint, '{}')
+"""
+
 
 def needs(ledger: psycopg.Connection, number: int, **changes: object) -> list[str]:
     found = []
@@ -244,6 +253,22 @@ def test_a_need_says_why_it_waits_for_a_person(ledger: psycopg.Connection) -> No
     assert "Approve and send" not in desk
     assert "Waits for a person because automatic orders are not allowed for this item" in page
     assert "it would last too long" in page
+
+
+def test_a_need_that_the_rule_orders_says_so_and_names_the_warning_that_is_no_condition(
+    ledger: psycopg.Connection,
+) -> None:
+    [need] = needs(ledger, 1)
+    ledger.execute("UPDATE retail.item_location SET auto_max_minor = 999999")
+    ledger.execute(STOCK_BELOW_ZERO, [need])
+
+    page = text(person("buyer").get("/reorders/need", {"id": need}))
+
+    assert (
+        "orders this need without a person as soon as nothing below applies any more: it " in page
+    )
+    assert "does not wait for this warning: is below zero: count it first." in page
+    assert "Waits for a person" not in page
 
 
 def test_a_closed_need_is_read_only(ledger: psycopg.Connection) -> None:

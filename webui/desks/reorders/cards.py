@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from ledger.reorders.automatic import Reason
+from ledger.reorders.automatic import PASSING, Reason
 from webui.desks.reorders.queries import Source
 from webui.readmodel.decision_terms import Steps
 from webui.readmodel.proposals import ReorderProposal
@@ -39,8 +39,8 @@ class TransferOffer:
 class NeedCard:
     """A need with its arithmetic and the fields of its decisions.
 
-    `waits_because` is None for a need that no automatic rule considers. `transfer` is None if no
-    location has spare units.
+    `waits_because` is None for a need that no automatic rule considers. `ignored` names the
+    warnings that don't stop an automatic order. `transfer` is None if no location has spare units.
     """
 
     proposal: ReorderProposal
@@ -52,5 +52,12 @@ class NeedCard:
     days: str
     command_id: UUID
     waits_because: Sequence[Reason] | None
+    ignored: str
     parts: Sequence[PartInput]
     transfer: TransferOffer | None
+
+    @property
+    def is_automatic(self) -> bool:
+        """True if the rule orders the need, now or after its reasons have ended."""
+        because = self.waits_because
+        return because is not None and all(reason.code in PASSING for reason in because)

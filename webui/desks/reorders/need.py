@@ -10,12 +10,14 @@ from uuid import uuid4
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_GET, require_POST
 
+from inventory.replenishment.attention import BELOW_ZERO, MAYBE_MISSING, SENTENCES
+from ledger.messages import Message, joined
 from ledger.reorders.automatic import why_not
 from webui.accounts.roles import DECIDE_REORDERS, ORDER_ODD_UNITS, SEE, abilities, requires
 from webui.desks.reorders.cards import NeedCard, PartInput, TransferOffer
 from webui.desks.reorders.commands import execute
 from webui.desks.reorders.forms import FIRST_PARTS
-from webui.desks.reorders.queries import Source, sources_of
+from webui.desks.reorders.queries import Source, is_phantom_suspect, sources_of
 from webui.desks.reorders.views import after_decision, query_of, show_desk
 from webui.readmodel import proposals as selectors
 from webui.readmodel.choices import suppliers
@@ -81,6 +83,7 @@ def _card(found: selectors.ReorderProposal, refusal: Refusal | None) -> NeedCard
         days=form.get("days", "7"),
         command_id=uuid4(),
         waits_because=why_not([found.reorder_id]).get(found.reorder_id) if is_undecided else None,
+        ignored=_ignored(found) if is_undecided else "",
         parts=[
             PartInput(
                 number=number,
@@ -92,6 +95,15 @@ def _card(found: selectors.ReorderProposal, refusal: Refusal | None) -> NeedCard
         ],
         transfer=_transfer(found, form, sources_of([found])) if is_undecided else None,
     )
+
+
+def _ignored(found: selectors.ReorderProposal) -> str:
+    """Name the warnings of the need that are no condition of automatic orders (domain.md 7)."""
+    warnings = (
+        (BELOW_ZERO, found.on_hand_units is not None and found.on_hand_units < 0),
+        (MAYBE_MISSING, is_phantom_suspect(found.inv_key)),
+    )
+    return joined([Message(SENTENCES[code]) for code, applies in warnings if applies], "; ")
 
 
 def _transfer(

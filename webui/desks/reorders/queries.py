@@ -99,6 +99,17 @@ def names_of(report: Sequence[NotOrdered]) -> list[Reported]:
     ]
 
 
+def is_phantom_suspect(inv_key: str) -> bool:
+    """Return True if an open task asks to count the item because it may be missing."""
+    return bool(
+        select_value(
+            "SELECT EXISTS (SELECT FROM app.task t WHERE t.kind = 'phantom_suspect'"
+            " AND t.subject = %(key)s AND t.cleared_at IS NULL AND t.opened_at IS NOT NULL)",
+            {"key": inv_key},
+        )
+    )
+
+
 MOST_SOURCES: Final = 5
 
 
