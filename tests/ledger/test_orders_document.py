@@ -55,6 +55,8 @@ def test_the_document_names_what_a_supplier_needs(ledger: psycopg.Connection) ->
         "1.25",
         "22.50",
     ]
+    assert "of 24 ordered" in page
+    assert (rows[0]["ordered_units"], rows[0]["status"]) == ("24", "confirmed")
     assert client.get("/orders/document?ref=none").status_code == 404
     assert client.get("/orders/document.csv?ref=none").status_code == 404
 
@@ -70,6 +72,18 @@ def test_a_draft_on_paper_says_so_and_a_cancelled_line_is_left_out(
     assert "Draft: not sent" in page
     assert ">T<" in page
     assert ">S<" not in page
+
+
+def test_several_orders_are_printed_as_one_document(ledger: psycopg.Connection) -> None:
+    order()
+    order(sku="T", order_ref="X-2")
+    client = person("buyer")
+
+    page = text(client.get("/orders/document?ref=X-1&ref=X-2"))
+
+    assert "2 purchase orders" in page
+    assert page.count("<article>") == 2
+    assert client.get("/orders/document?ref=X-1&ref=none").status_code == 404
 
 
 @pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r"])

@@ -240,6 +240,8 @@ def test_a_row_that_did_not_leave_is_named_until_it_was_read(ledger: psycopg.Con
     shown = html(client.get("/reorders/"))
     assert "Sent <b>1 need in 1 order</b>" in shown
     assert "S002 at L</a>: " in shown
+    assert "still on the list" in shown
+    assert "send-notice warning" in shown
     assert "now it is revision 2" in shown
     assert second in shown
     assert f'data-proposal="{first}"' in shown  # still open, because no workers run here
@@ -247,6 +249,31 @@ def test_a_row_that_did_not_leave_is_named_until_it_was_read(ledger: psycopg.Con
     seen = {"send": send, "action": "seen", "command_id": str(uuid4())}
     assert client.post("/reorders/sends", seen).status_code == 302
     assert "send-notice" not in html(client.get("/reorders/"))
+
+
+def test_a_need_that_somebody_else_ordered_meanwhile_is_no_need_that_is_left(
+    ledger: psycopg.Connection,
+) -> None:
+    first, second = need(ledger, 1), need(ledger, 2)
+    client = person("buyer")
+    for picked in (first, second):
+        pick = {"pick": [f"1@{picked}"], "do": "send", "command_id": str(uuid4())}
+        client.post("/reorders/approve", pick)
+    services.approve_reorder(services.ApproveReorder(reorder_id=second, shown_revision=1))
+    let_time_pass(ledger)
+    sends.send_due()
+
+    shown = html(client.get("/reorders/"))
+
+    assert "1 need was not ordered again, because it has left the list meanwhile" in shown
+    assert "still on the list" not in shown
+    assert shown.count("send-notice success") == 2
+    [send, *_] = re.findall(r'name="send" value="(\d+)"', shown)
+    seen = {"send": send, "action": "all_seen", "command_id": str(uuid4())}
+    assert client.post("/reorders/sends", seen).status_code == 302
+    after = html(client.get("/reorders/"))
+    assert "send-notice" not in after
+    assert '<div class="toasts"></div>' in after
 
 
 def test_typed_packs_are_ordered_and_stay_where_they_are_refused(

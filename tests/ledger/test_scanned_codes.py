@@ -285,9 +285,9 @@ def test_the_document_of_an_order_has_the_suppliers_codes(shop: psycopg.Connecti
     lines = client.get("/orders/document.csv?ref=PO-9").content.decode().split("\r\n")
 
     assert re.findall(r'data-label="Your code">([^<]*)<', page) == [NUMBER, "=1+1"]
-    assert lines[0].endswith(",supplier_code,gtin")
-    assert lines[1].endswith(f",{NUMBER},{UNIT}")
-    assert lines[2].endswith(",'=1+1,")
+    assert ",supplier_code,gtin," in lines[0]
+    assert f",{NUMBER},{UNIT}," in lines[1]
+    assert ",'=1+1,," in lines[2]
 
 
 def test_a_document_without_codes_has_no_column_for_them(shop: psycopg.Connection) -> None:

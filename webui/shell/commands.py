@@ -46,7 +46,7 @@ def run_and_redirect(
 ) -> HttpResponse:
     """Execute `work` and redirect with its message, or `show` the refusal with its status.
 
-    `work` returns the message and the URL of the next page.
+    `work` returns the message, or an empty text for none, and the URL of the next page.
     """
     try:
         message, back = work()
@@ -54,7 +54,8 @@ def run_and_redirect(
         return show(conflict_text(conflict), 409)
     except ServiceError as error:
         return show(refused_text(error), 422)
-    messages.success(request, message)
+    if message:
+        messages.success(request, message)
     return HttpResponseRedirect(back + _fragment(request))
 
 

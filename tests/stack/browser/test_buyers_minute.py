@@ -37,7 +37,7 @@ def clicks(page: Page) -> int:
 
 def dismiss_notices(page: Page) -> None:
     """Dismiss the notices about earlier orders that this person sent."""
-    buttons = page.locator("#sends button")
+    buttons = page.locator("#sends .send-notice button")
     while left := buttons.count():
         buttons.first.click()
         expect(buttons).to_have_count(left - 1)

@@ -36,6 +36,8 @@ COLUMNS: Final = (
     "buyer_address",
     "supplier_code",
     "gtin",
+    "ordered_units",
+    "status",
 )
 
 
@@ -99,6 +101,8 @@ def csv_text(header: Header, lines: Sequence[Line], by: Buyer, codes: Codes) -> 
                 safe_text(by.address),
                 safe_text(number),
                 unit_gtin(codes[line.sku]),
+                line.ordered_units,
+                line.status,
             ]
         )
     return out.getvalue()

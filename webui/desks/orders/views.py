@@ -14,6 +14,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from ledger.ordering.orders import version_of_drafts
 from ledger.ordering.supplier_terms import days_of
+from ledger.reorders.pending import MOST_ORDERS
 from ledger.services import Conflict, NotOrdered, ServiceError, send_orders
 from webui.accounts.roles import MANAGE_ORDERS, SEE_ORDERS, abilities, requires
 from webui.desks.orders import listing
@@ -264,26 +265,29 @@ def act(request: HttpRequest) -> HttpResponse:
 @require_GET
 @requires(SEE_ORDERS)
 def document(request: HttpRequest) -> HttpResponse:
-    """Show the order as a page to print and send."""
-    head, lines = _document(request)
+    """Show one order, or several with several `ref` in the query, as a page to print and send."""
+    refs = [ref[:LONGEST_REF] for ref in request.GET.getlist("ref")[:MOST_ORDERS]]
+    papers = [_paper(*_document(ref)) for ref in refs or [""]]
+    return render(request, "orders/document.html", {"papers": papers, "buyer": buyer()})
+
+
+def _paper(head: Header, lines: list[Line]) -> dict[str, Any]:
     rows = numbered(head, lines, codes_of([line.sku for line in lines]))
-    context = {
+    return {
         "head": head,
         "rows": rows,
         "has_numbers": any(number for _, number in rows),
         "total_minor": total_minor(lines),
-        "buyer": buyer(),
         "ordered_at": max(line.ordered_at for line in lines),
         "is_draft": any(line.status == "draft" for line in lines),
     }
-    return render(request, "orders/document.html", context)
 
 
 @require_GET
 @requires(SEE_ORDERS)
 def document_csv(request: HttpRequest) -> HttpResponse:
     """Return the order as a CSV download."""
-    head, lines = _document(request)
+    head, lines = _document(_ref(request))
     text = csv_text(head, lines, buyer(), codes_of([line.sku for line in lines]))
     response = HttpResponse(text, content_type="text/csv; charset=utf-8")
     response["Cache-Control"] = "no-store"
@@ -291,8 +295,8 @@ def document_csv(request: HttpRequest) -> HttpResponse:
     return response
 
 
-def _document(request: HttpRequest) -> tuple[Header, list[Line]]:
-    head = header(_ref(request))
+def _document(ref: str) -> tuple[Header, list[Line]]:
+    head = header(ref)
     if head is None:
         message = "no such order"
         raise Http404(message)

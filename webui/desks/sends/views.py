@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
-from uuid import UUID, uuid4
+from uuid import UUID, uuid4, uuid5
 
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
@@ -30,6 +30,8 @@ SELECT s.id, s.made_by, s.status,
        coalesce(array_agg(DISTINCT i.order_ref) FILTER (WHERE i.order_ref IS NOT NULL), '{}')
            AS refs,
        coalesce(jsonb_agg(jsonb_build_object('subject', i.subject, 'reason', i.refused,
+           'is_open', i.kind = 'order' OR coalesce(r.status = 'open'
+               AND coalesce(r.decided_action, '') NOT IN ('approve', 'reject'), false),
            'name', coalesce(coalesce(p.name, r.sku) || ' at ' || coalesce(lo.name, r.location),
                i.subject)))
            FILTER (WHERE i.refused IS NOT NULL), '[]') AS refused
@@ -48,7 +50,8 @@ class Send:
     """A send that waits, or an ended send of this person whose outcome they haven't seen.
 
     `left_ms` is the time until its deadline, `late_ms` the time since its deadline. `refused` has
-    subject, name and reason of each item that was not sent.
+    subject, name and reason of each item that was not sent, and `is_open`: False for a need that
+    nobody has to order any more.
     """
 
     id: int
@@ -67,6 +70,25 @@ class Send:
     def is_late(self) -> bool:
         """True if the deadline passed more than 5 s ago: a waiting send is then overdue."""
         return self.late_ms > _LATE_MS
+
+    @property
+    def left(self) -> list[dict[str, Any]]:
+        """The items that were not sent and that still wait for a person."""
+        return [one for one in self.refused if one["is_open"]]
+
+    @property
+    def settled(self) -> list[dict[str, Any]]:
+        """The needs that were not ordered because they had been answered or had closed before."""
+        return [one for one in self.refused if not one["is_open"]]
+
+    @property
+    def kind_of_notice(self) -> str:
+        """The CSS class of the notice: an error if nothing was sent, a warning if a part was."""
+        if self.status == "waiting":
+            return "warning"
+        if not self.items and (self.left or self.status == "lapsed"):
+            return "error"
+        return "warning" if self.left else "success"
 
     @property
     def what(self) -> str:
@@ -125,7 +147,13 @@ def _executed(form: SendActionForm, actor: str) -> str:
             }
         case "seen":
             acknowledge_send(**given)
-            return gettext("Notice removed.")
+            return ""  # that the notice has gone is answer enough
+        case "all_seen":
+            for send in sends_of(actor):
+                if send.status != "waiting":
+                    given["command_id"] = uuid5(values["command_id"], str(send.id))
+                    acknowledge_send(**given | {"send_id": send.id})
+            return ""
         case unknown:
             field = "action"
-            raise ServiceError(field, unknown, gettext_noop("undo or seen"))
+            raise ServiceError(field, unknown, gettext_noop("undo, seen or all_seen"))

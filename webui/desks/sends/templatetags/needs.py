@@ -1,6 +1,7 @@
 """Template filters: amounts with their currency, and the time that stock lasts."""
 
-from typing import Final
+from collections.abc import Iterable
+from typing import Final, Protocol
 
 from django import template
 from django.conf import settings
@@ -14,6 +15,14 @@ register = template.Library()
 SYMBOLS: Final = {"EUR": "€", "GBP": "£", "USD": "$"}
 # Beyond a year, a number of days only shows that the item hardly sells.
 LONGEST_COVER_CENTIDAYS: Final = 36_500
+
+
+class HasStatus(Protocol):
+    """A send."""
+
+    @property
+    def status(self) -> str:
+        """Its status, "waiting" until it has ended."""
 
 
 def currency_mark() -> str:
@@ -51,3 +60,9 @@ def seconds(milliseconds: int) -> int:
 def late(milliseconds: int) -> str:
     """Return a delay in milliseconds as text: `12 s`, `4 min`."""
     return age_text(milliseconds * 1000)
+
+
+@register.filter
+def ended(sends: Iterable[HasStatus]) -> int:
+    """Return the number of sends that have ended."""
+    return sum(send.status != "waiting" for send in sends)
