@@ -107,6 +107,7 @@ from ledger.reorders.pending import (
     cancel_send,
     ordered_before,
     send_needs,
+    send_one_order,
     send_orders,
 )
 from ledger.reorders.service import (
@@ -240,6 +241,7 @@ __all__ = [
     "roll_back_price",
     "send_needs",
     "send_order",
+    "send_one_order",
     "send_orders",
     "set_adjustment_limit",
     "set_first_prices",

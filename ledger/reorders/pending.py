@@ -156,8 +156,7 @@ def send_orders(
         for order in {order.order_ref: order for order in orders}.values():
             one = _checked(order, allowed=below_minimum_allowed)
             if isinstance(one, ToSend):
-                group, shown = (one.location, one.supplier), order.shown_version
-                items.append(_Item(ORDER, one.order_ref, *group, shown, one.units, one.value_minor))
+                items.append(_order_item(one, order))
             else:
                 refused.append(one)
         return _announce(items, refused, approver)
@@ -166,13 +165,35 @@ def send_orders(
     return _announced(run_idempotent(command_id, "send_orders", actor, work, content=content))
 
 
+def send_one_order(
+    order: DraftOrder,
+    *,
+    below_minimum_allowed: bool = False,
+    actor: str | None = None,
+    command_id: UUID | None = None,
+) -> Announced:
+    """Store a request to send a draft order in ten seconds; raise the errors of `send_order`."""
+    approver = Approver(actor, sends=True, below_minimum_allowed=below_minimum_allowed)
+
+    def work() -> ResultDocument:
+        one = check_order(**asdict(order), below_minimum_allowed=below_minimum_allowed)
+        document = _announce([_order_item(one, order)], [], approver)
+        for _subject, reason in document["refused"]:
+            raise Conflict(reason)
+        return document
+
+    content = (order.order_ref, below_minimum_allowed)
+    return _announced(run_idempotent(command_id, "send_one_order", actor, work, content=content))
+
+
+def _order_item(one: ToSend, order: DraftOrder) -> _Item:
+    group, shown = (one.location, one.supplier), order.shown_version
+    return _Item(ORDER, one.order_ref, *group, shown, one.units, one.value_minor)
+
+
 def _checked(order: DraftOrder, *, allowed: bool) -> ToSend | NotOrdered:
     try:
-        return check_order(
-            order_ref=order.order_ref,
-            below_minimum_allowed=allowed,
-            shown_version=order.shown_version,
-        )
+        return check_order(**asdict(order), below_minimum_allowed=allowed)
     except LedgerError as refusal:
         return NotOrdered(order.order_ref, refusal_reason(refusal))
     except OutOfScope:  # treat another store's order as unknown

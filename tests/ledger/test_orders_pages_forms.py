@@ -9,8 +9,10 @@ import psycopg
 import pytest
 
 from ledger import services
+from ledger.automation import sends
 from tests.ledger.pages import person
 from tests.ledger.test_orders_pages import order, post, text, version
+from tests.ledger.test_pending_sends import let_time_pass
 
 
 @pytest.mark.parametrize(
@@ -154,7 +156,35 @@ def test_an_order_is_sent_from_its_page_and_below_the_minimum_knowingly(
     sent = client.post("/orders/act?ref=X-1", form | {"below_minimum": "1"})
 
     assert sent.status_code == 302
-    assert ledger.execute("SELECT status FROM retail.purchase_order_line").fetchone() == ("sent",)
+    waiting = text(client.get("/orders/order?ref=X-1"))
+    assert "Being sent" in waiting
+    assert ">Undo<" in waiting
+    assert "Send order" not in waiting
+    assert client.post("/orders/act?ref=X-1", form).status_code == 409
+    status = "SELECT status FROM retail.purchase_order_line"
+    assert ledger.execute(status).fetchone() == ("draft",)
+    let_time_pass(ledger)
+    sends.send_due()
+    assert ledger.execute(status).fetchone() == ("sent",)
+    assert "X-1</a>." in text(client.get("/orders/order?ref=X-1"))
+
+
+def test_an_order_that_is_being_sent_can_be_taken_back_on_its_page(
+    ledger: psycopg.Connection,
+) -> None:
+    order(status="draft")
+    client = person("buyer")
+    found = re.search(r'shown_version" value="([^"]+)"', text(client.get("/orders/order?ref=X-1")))
+    assert found is not None
+    form = {"action": "send", "command_id": str(uuid4()), "shown_version": found.group(1)}
+    client.post("/orders/act?ref=X-1", form)
+    [send] = re.findall(r'name="send" value="(\d+)"', text(client.get("/orders/order?ref=X-1")))
+    undo = {"send": send, "action": "undo", "desk": "order", "ref": "X-1"}
+
+    undone = client.post("/reorders/sends", undo | {"command_id": str(uuid4())})
+
+    assert undone.headers["Location"] == "/orders/order?ref=X-1"
+    assert "Send order" in text(client.get("/orders/order?ref=X-1"))
 
 
 def test_a_draft_whose_day_is_over_is_marked_and_its_order_refused_by_name(

@@ -49,6 +49,7 @@ class Header:
     is_automatic: bool
     sent_at: datetime | None
     sent_by: str | None
+    is_sending: bool
 
 
 def header(order_ref: str) -> Header | None:
@@ -63,7 +64,9 @@ def header(order_ref: str) -> Header | None:
                   coalesce(su.lead_time_centidays, 0) AS lead_time_centidays,
                   l.location, coalesce(lo.name, l.location) AS location_name,
                   coalesce(lo.address, '') AS location_address,
-                  coalesce(o.is_automatic, false) AS is_automatic, o.sent_at, o.sent_by
+                  coalesce(o.is_automatic, false) AS is_automatic, o.sent_at, o.sent_by,
+                  EXISTS (SELECT FROM app.pending_item i WHERE i.kind = 'order'
+                      AND i.subject = l.order_ref AND i.is_waiting) AS is_sending
            FROM retail.purchase_order_line l
            LEFT JOIN retail.supplier su ON su.code = l.supplier
            LEFT JOIN retail.location lo ON lo.code = l.location

@@ -189,6 +189,7 @@ def _show(request: HttpRequest, ref: str, refusal: Refusal | None) -> HttpRespon
         **_places(ref, len(lines), first),
         **_sending(head, [line for line in lines if line.status == "draft"]),
         "history": history(ref),
+        "sends": [send for send in sends_of(request.user.get_username()) if ref in send.of_orders],
         "refusal": None if here else refusal,
         "opened": refused_line if here else query_text(request, "open", MOST_DIGITS),
         "query": urlencode({"ref": ref} | ({"from": first} if first else {})),

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
+from urllib.parse import urlencode
 from uuid import UUID, uuid4, uuid5
 
 from django.http import HttpRequest, HttpResponse
@@ -29,6 +30,7 @@ SELECT s.id, s.made_by, s.status,
        coalesce(sum(i.value_minor) FILTER (WHERE i.refused IS NULL), 0)::bigint AS value_minor,
        coalesce(array_agg(DISTINCT i.order_ref) FILTER (WHERE i.order_ref IS NOT NULL), '{}')
            AS refs,
+       coalesce(array_agg(DISTINCT i.subject) FILTER (WHERE i.kind = 'order'), '{}') AS picked,
        coalesce(jsonb_agg(jsonb_build_object('subject', i.subject, 'reason', i.refused,
            'is_open', i.kind = 'order' OR coalesce(r.status = 'open'
                AND coalesce(r.decided_action, '') NOT IN ('approve', 'reject'), false),
@@ -49,6 +51,7 @@ GROUP BY s.id, s.made_by, s.status, s.due_at ORDER BY s.id DESC LIMIT 5
 class Send:
     """A send that waits, or an ended send of this person whose outcome they haven't seen.
 
+    `refs` are the orders that were sent, `picked` the draft orders that were to be sent.
     `left_ms` is the time until its deadline, `late_ms` the time since its deadline. `refused` has
     subject, name and reason of each item that was not sent, and `is_open`: False for a need that
     nobody has to order any more.
@@ -64,7 +67,13 @@ class Send:
     orders: int
     value_minor: int
     refs: list[str]
+    picked: list[str]
     refused: list[dict[str, Any]]
+
+    @property
+    def of_orders(self) -> set[str]:
+        """The orders that the send is about, as far as they are known."""
+        return {*self.refs, *self.picked}
 
     @property
     def is_late(self) -> bool:
@@ -115,7 +124,7 @@ def sends_of(person: str) -> Sequence[Send]:
     return select(_SENDS, {"person": person}, Send)
 
 
-_BACK: Final = {"reorders": "reorders", "orders": "orders"}
+_DESKS: Final = ("reorders", "orders", "order")
 
 
 @require_POST
@@ -128,7 +137,10 @@ def act(request: HttpRequest) -> HttpResponse:
         context = {"message": message, "sends": sends_of(request.user.get_username())}
         return render_page(request, "reorders/send_refused.html", context, status=status)
 
-    back = reverse(_BACK.get(form.text("desk"), "reorders"))
+    desk = form.text("desk")
+    back = reverse(desk if desk in _DESKS else "reorders")
+    if desk == "order":
+        back += f"?{urlencode({'ref': form.text('ref')})}"
     return run_command(request, lambda: _executed(form, request.user.get_username()), refused, back)
 
 
