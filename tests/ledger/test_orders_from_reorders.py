@@ -283,6 +283,26 @@ def test_a_closed_need_is_read_only(ledger: psycopg.Connection) -> None:
         assert answer.status_code == 409, action
 
 
+def test_a_closed_need_names_its_order_and_the_moment_of_its_figures(
+    ledger: psycopg.Connection,
+) -> None:
+    [need] = needs(ledger, 1, reorder_point_units=20)
+    client = person("buyer")
+    decide(client, need, "approve", units=42)
+    ledger.execute(
+        "UPDATE app.reorder_proposal SET status = 'accepted', base_position_units = 62,"
+        " reorder_point_units = 20"
+    )
+
+    page = text(client.get("/reorders/need", {"id": need}))
+
+    [(ref,)] = ledger.execute("SELECT order_ref FROM retail.purchase_order_line").fetchall()
+    assert f'42 units as <a href="/orders/order?ref={ref}">{ref}</a>' in page
+    assert "When the need closed: Base position <b>62</b> &gt; reorder point <b>20</b>" in page
+    assert "It had asked for <b>42 units</b>." in page
+    assert "order <b>42</b>" not in page
+
+
 def test_drafts_that_wait_are_named_on_the_desk(ledger: psycopg.Connection) -> None:
     [need] = needs(ledger, 1)
     client = person("buyer")

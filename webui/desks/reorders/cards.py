@@ -40,7 +40,8 @@ class NeedCard:
     """A need with its arithmetic and the fields of its decisions.
 
     `waits_because` is None for a need that no automatic rule considers. `ignored` names the
-    warnings that don't stop an automatic order. `transfer` is None if no location has spare units.
+    warnings that don't stop an automatic order. `order_ref` is the order of the need, or empty.
+    `transfer` is None if no location has spare units.
     """
 
     proposal: ReorderProposal
@@ -53,8 +54,14 @@ class NeedCard:
     command_id: UUID
     waits_because: Sequence[Reason] | None
     ignored: str
+    order_ref: str
     parts: Sequence[PartInput]
     transfer: TransferOffer | None
+
+    @property
+    def is_closed(self) -> bool:
+        """True if the need has ended. Its levels and its base position are those of that moment."""
+        return self.proposal.status not in {"open", "snoozed"}
 
     @property
     def is_automatic(self) -> bool:

@@ -17,7 +17,7 @@ from webui.accounts.roles import DECIDE_REORDERS, ORDER_ODD_UNITS, SEE, abilitie
 from webui.desks.reorders.cards import NeedCard, PartInput, TransferOffer
 from webui.desks.reorders.commands import execute
 from webui.desks.reorders.forms import FIRST_PARTS
-from webui.desks.reorders.queries import Source, is_phantom_suspect, sources_of
+from webui.desks.reorders.queries import Source, is_phantom_suspect, order_of, sources_of
 from webui.desks.reorders.views import after_decision, query_of, show_desk
 from webui.readmodel import proposals as selectors
 from webui.readmodel.choices import suppliers
@@ -83,6 +83,7 @@ def _card(found: selectors.ReorderProposal, refusal: Refusal | None) -> NeedCard
         days=form.get("days", "7"),
         command_id=uuid4(),
         waits_because=why_not([found.reorder_id]).get(found.reorder_id) if is_undecided else None,
+        order_ref=order_of(found.reorder_id) if found.decided_action == "approve" else "",
         ignored=_ignored(found) if is_undecided else "",
         parts=[
             PartInput(

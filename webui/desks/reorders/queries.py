@@ -110,6 +110,17 @@ def is_phantom_suspect(inv_key: str) -> bool:
     )
 
 
+def order_of(reorder_id: str) -> str:
+    """Return the `order_ref` of the order that answered a need, or an empty text."""
+    return str(
+        select_value(
+            "SELECT coalesce((SELECT l.order_ref FROM retail.purchase_order_line l"
+            " WHERE l.reorder_id = %(id)s), '')",
+            {"id": reorder_id},
+        )
+    )
+
+
 MOST_SOURCES: Final = 5
 
 
