@@ -49,6 +49,8 @@ def test_a_need_appears_on_the_open_desk_and_a_double_click_orders_once(
     proposal = proposal_of(stack, shop)
     mine = card(page, proposal)
     expect(mine.locator(".ask")).to_contain_text("× 6 = 42")
+    # The summary above the list is of the same moment as the list.
+    expect(page.locator("#reorders-total")).to_contain_text("1 need,")
     full = details(page, proposal)
     expect(full.locator(".arithmetic")).to_contain_text("Base position 18 ≤ reorder point 20")
     expect(full.locator(".steps")).to_contain_text("From s to S")

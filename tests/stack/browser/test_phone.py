@@ -5,7 +5,7 @@ from playwright.sync_api import expect
 
 from tests.stack.browser.conftest import Doors
 from tests.stack.browser.shop import Shop
-from tests.stack.browser.test_orders import approved_order
+from tests.stack.browser.test_orders import approved_order, needs
 from tests.stack.running import RunningStack
 
 PHONE = {"width": 390, "height": 844}
@@ -29,6 +29,14 @@ CUT_NUMBERS = """() => [...document.querySelectorAll("td.n")].filter(e => e.chec
     .filter(e => { const range = document.createRange(); range.selectNodeContents(e);
       return range.getClientRects().length > 1; })
     .map(e => e.textContent)"""
+# The controls of the page at whose centre a bar or a notice is, instead of the control.
+COVERED = """() => [...document.querySelectorAll("main :is(a, button, input, select, summary)")]
+    .filter(e => e.checkVisibility())
+    .filter(e => { const box = e.getBoundingClientRect();
+      const hit = document.elementFromPoint((box.left + box.right) / 2, (box.top + box.bottom) / 2);
+      const over = hit?.closest(e.closest(".pick-bar") ? ".bar, .toasts" : ".toasts");
+      return over && !over.contains(e); })
+    .map(e => e.textContent || e.name)"""
 # Cells that are partly outside the window, or wider than the box around them.
 CUT = """() => [...document.querySelectorAll("td, th")].filter(e => e.checkVisibility())
     .filter(e => e.getBoundingClientRect().right > innerWidth || e.scrollWidth > e.clientWidth + 1)
@@ -174,3 +182,30 @@ def test_a_purchase_order_shows_every_column_on_a_phone_and_on_paper(
     page = buyer.open(f"/orders/document?ref={ref}")
     expect(page.get_by_role("columnheader", name="Cost a unit")).to_be_visible()
     assert page.evaluate(CUT) == []
+
+
+def test_neither_the_bar_of_desks_nor_a_notice_covers_a_control(
+    stack: RunningStack, doors: Doors, shop: Shop
+) -> None:
+    for sku in ("MUG", "CUP"):
+        shop.range(sku, 18)
+    stack.wait_until(lambda: len(needs(shop)) == 2, describe=lambda: str(needs(shop)))
+    page = doors.log_in("buyer", viewport=PHONE).open(f"/reorders/?location={shop.location}")
+
+    # So low that the list reaches below the window, and the bar of picked needs is at its edge.
+    page.set_viewport_size({"width": 390, "height": 480})
+    page.locator("[data-pick-section]").first.check()
+    expect(page.get_by_role("button", name="Approve and send")).to_be_visible()
+    covered = {"picked": page.evaluate(COVERED)}
+    page.locator("button[name=one]").first.click()
+    expect(page.locator(".toasts .notice")).to_contain_text("Ordered")
+    for width, height in ((390, 844), (1280, 900)):
+        page.set_viewport_size({"width": width, "height": height})
+        covered[f"notice, {width}"] = page.evaluate(COVERED)
+    page.goto(f"{doors.base}/orders/?view=draft&location={shop.location}")
+    page.get_by_label("Pick all on this page").check()
+    expect(page.locator("[data-picked]")).to_contain_text("1 picked")
+    page.set_viewport_size(PHONE)
+    covered["orders"] = page.evaluate(COVERED)
+
+    assert {at: found for at, found in covered.items() if found} == {}

@@ -29,7 +29,7 @@ const PARTS = [
   ["#desk, [data-poll], [data-reload], [data-autosubmit]", startDesk],
   ["#desk, #list, #tallies", startExpand],
   ["form[data-delivery]", startDelivery],
-  ["#desk, [data-pick-all]", startPick],
+  ["#desk, form[data-picks]", startPick],
   ["form[data-scan]", startScan],
   ["form[data-uses]", startUses],
   ["form[data-names]", startNames],

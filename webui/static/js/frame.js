@@ -3,6 +3,7 @@
 // works, or shows everything.
 
 const LOOK_MS = 5_000;
+const NEW_MS = 8_000;
 const NAMES = "inventory-names"; // the people of a shared device, newest first; absent on a device of one person
 const MOST_NAMES = 6;
 
@@ -56,35 +57,15 @@ function startPerson() {
   change.hidden = false;
 }
 
-/**
- * Show a message until it is closed, or for `ms`. `action` is {label, run}; running it closes the
- * message. Return a function that closes it.
- */
-export function toast(sentence, { kind = "success", action = null, ms = 0 } = {}) {
-  const box = document.createElement("div");
-  box.className = `notice ${kind}`;
-  const line = document.createElement("p");
-  line.setAttribute("role", kind === "error" ? "alert" : "status");
-  box.append(line);
-  const close = () => box.remove();
-  if (action) {
-    const button = closingButton(action.label, close);
-    button.addEventListener("click", () => action.run());
-    box.append(button);
-  }
-  addClose(box);
-  document.querySelector(".toasts")?.append(box);
-  // Screen readers announce a status line only if its text changes after the line is in the page.
-  requestAnimationFrame(() => (line.textContent = sentence));
-  if (ms) setTimeout(close, ms);
-  return close;
-}
-
+/** Add a button that closes to each message. A message without an error stops following the page. */
 function startToasts() {
-  for (const box of document.querySelectorAll(".toasts > .notice")) addClose(box);
+  const box = document.querySelector(".toasts");
+  for (const message of box?.children ?? []) addClose(message);
   document.addEventListener("keydown", (event) => {
-    if (event.key === "Escape") document.querySelector(".toasts > .notice:last-child")?.remove();
+    if (event.key === "Escape") box?.lastElementChild?.remove();
   });
+  // It keeps its space in the page then, so that nothing moves under the pointer.
+  if (box && !box.querySelector(".error")) setTimeout(() => box.removeAttribute("data-new"), NEW_MS);
 }
 
 function addClose(box) {

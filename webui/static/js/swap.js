@@ -1,7 +1,8 @@
 // Replace a part of this page by the same part of a freshly fetched one.
 
 /**
- * Replace `selector` by the same element of `url`. Return false if the fetch failed, or if `wanted`
+ * Replace `selector` by the same element of `url`, and with it each element whose `data-beside` is
+ * the id of that element: tabs and totals, which must not contradict the list. Return false if the fetch failed, or if `wanted`
  * returns false afterwards, because a person has begun to work in the element meanwhile.
  */
 export async function swap(url, selector, wanted = () => true) {
@@ -19,9 +20,17 @@ export async function swap(url, selector, wanted = () => true) {
     const there = page.querySelector(selector);
     if (!there || !here.isConnected || !wanted(here)) return false;
     here.replaceWith(document.adoptNode(there));
+    replaceBeside(there.id, page);
     return true;
   } catch {
     return false; // offline: the pill shows it, and the next change retries
+  }
+}
+
+function replaceBeside(id, page) {
+  for (const old of document.querySelectorAll(`[data-beside="${id}"]`)) {
+    const fresh = page.getElementById(old.id);
+    if (fresh && !old.contains(document.activeElement)) old.replaceWith(document.adoptNode(fresh));
   }
 }
 
