@@ -47,6 +47,8 @@ class Conflict(LedgerError):
     def said(self, translate: Translate) -> str:
         """Return the complete message in the language of `translate`."""
         what = translated(self.what_changed, translate)
+        if what.startswith(translate("the system")):  # names of people keep their case
+            what = what[:1].upper() + what[1:]
         return translate("%(what)s. Nothing was written.") % {"what": what}
 
 

@@ -70,9 +70,9 @@ def refuse_if_moved(row: Proposal, decision: Decision, *, allowed: tuple[str, ..
     """
     if row.decided_action in FINAL:
         message = Message(
-            "%(decider)s has already chosen %(decided_action)s, %(decision_time)s",
+            "%(decider)s has already %(decided)s it, %(decision_time)s",
             decider=row.decider,
-            decided_action=Message(row.decided_action),
+            decided=Message("approved" if row.decided_action == "approve" else "rejected"),
             decision_time=row.decision_time,
         )
         raise Conflict(message)
@@ -90,8 +90,7 @@ def refuse_if_moved(row: Proposal, decision: Decision, *, allowed: tuple[str, ..
             "" if why else Message(", since %(updated_at)s", updated_at=moment_text(row.updated_at))
         )
         message = Message(
-            "%(proposal)s is %(status)s now%(why)s%(since)s",
-            proposal=decision.proposal,
+            "It is %(status)s now%(why)s%(since)s",
             status=Message(row.status),
             why=why,
             since=since,
@@ -106,9 +105,8 @@ def refuse_other_revision(row: Proposal, decision: Decision) -> None:
     """Raise `Conflict` if the revision that the person saw isn't the newest."""
     if decision.shown_revision is not None and decision.shown_revision != row.revision:
         message = Message(
-            "%(proposal)s has changed: you saw revision %(shown_revision)s, now it is "
+            "It has changed meanwhile: you saw revision %(shown_revision)s, now it is "
             "revision %(revision)s%(asks)s, since %(updated_at)s",
-            proposal=decision.proposal,
             shown_revision=decision.shown_revision,
             revision=row.revision,
             asks=row.asks,

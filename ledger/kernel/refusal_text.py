@@ -48,7 +48,7 @@ LABELS: Final[Mapping[str, str]] = MappingProxyType(
 )
 _ENDS: Final = ("_units", "_minor", "_at", "_on")
 # Fields that are not on a form. Their message is only the rule.
-_NOT_ON_FORMS: Final = frozenset({"actor", "form", "command_id", "entries", "pick"})
+_NOT_ON_FORMS: Final = frozenset({"actor", "form", "command_id", "entries", "order", "pick"})
 
 
 def person(name: str | None) -> str:
@@ -139,10 +139,11 @@ def _plain(field: str, value: object) -> str:
 
 def refusal_message(error: ServiceError) -> str:
     """Return the sentence of `refusal_text` as a `Message`, which a page translates later."""
+    rule = as_message(error.rule)
     if error.field in _NOT_ON_FORMS:
-        return refusal_text(error)
+        return Message("%(rule)s.", rule=rule)
     value = value_text(error.field, error.value)
-    parts = {"field": Message(label(error.field)), "rule": as_message(error.rule)}
+    parts = {"field": Message(label(error.field)), "rule": rule}
     if not value:
         return Message("%(field)s: %(rule)s.", **parts)
     return Message("%(field)s: %(rule)s; got %(value)s.", **parts, value=value)

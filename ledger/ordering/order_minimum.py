@@ -20,13 +20,13 @@ def below_minimum(
         least, name = terms[code].minimum_order_minor, terms[code].name
         if value < least:
             rule = Message(
-                "worth %(least)s or more, the minimum of %(name)s: pick more, tick to send "
-                "below it, or approve without sending",
-                least=money_text(least),
+                "The order for %(location)s is worth %(value)s, below the minimum of %(name)s, "
+                "which is %(least)s. Pick more, tick to send below the minimum, or approve without "
+                "sending",
+                location=location,
+                value=money_text(value),
                 name=name,
+                least=money_text(least),
             )
-            named = Message(
-                "%(money_text)s for %(location)s", money_text=money_text(value), location=location
-            )
-            refused[code, location] = ServiceError("order", named, rule)
+            refused[code, location] = ServiceError("order", money_text(value), rule)
     return refused

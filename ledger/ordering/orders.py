@@ -252,18 +252,13 @@ def _refuse_terms(order_ref: str, lines: Sequence[OrderLine], *, allowed: bool) 
     value = _value_minor(lines)
     if value < least and not allowed:
         rule = Message(
-            "worth %(least)s or more, the supplier's minimum, or tick to send below it",
+            "%(order_ref)s is worth %(value)s, below the supplier's minimum of %(least)s. Order "
+            "more, or tick to send below the minimum",
+            order_ref=order_ref,
+            value=money_text(value),
             least=money_text(least),
         )
-        refuse(
-            "order",
-            Message(
-                "%(order_ref)s worth %(money_text)s",
-                order_ref=order_ref,
-                money_text=money_text(value),
-            ),
-            rule,
-        )
+        refuse("order", money_text(value), rule)
 
 
 def _refuse_past_days(lines: Sequence[OrderLine], now: datetime) -> None:

@@ -21,7 +21,14 @@ from ledger.ordering.lines import refuse_odd_units
 from ledger.ordering.order_minimum import below_minimum
 from ledger.ordering.orders import refuse_inactive
 from ledger.ordering.supplier_terms import Terms, terms_of
-from ledger.reorders.approvals import Approver, ApproveReorder, OrderedBefore, OrderedItem, Part
+from ledger.reorders.approvals import (
+    Approver,
+    ApproveReorder,
+    OrderedBefore,
+    OrderedItem,
+    Part,
+    ordered_text,
+)
 
 MOST_AT_ONCE: Final = 500
 MOST_PARTS: Final = 10
@@ -235,6 +242,10 @@ def _first_approval(row: NeedProposal, approval: ApproveReorder, known: Known) -
         who, at = row.decider, row.decision_time
         message = Message("%(who)s has already answered it with a transfer, %(at)s", who=who, at=at)
         raise Conflict(message)
+    if line is not None and row.decided_units and approval.units not in (None, row.decided_units):
+        units, ref = row.decided_units, line.order_ref
+        who, at = row.decider, row.decision_time
+        raise Conflict(ordered_text(who=who, units=units, order_ref=ref, at=at))
     if line is None or approval.units not in (None, row.decided_units):
         who, at = row.decider, row.decision_time
         message = Message(

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 
+from ledger.messages import Message
+
 
 @dataclass(frozen=True, slots=True)
 class Part:
@@ -114,3 +116,14 @@ class OrderedItem:
     pack_units: int
     cost_minor: int
     lead_time_centidays: int
+
+
+def ordered_text(*, who: str, units: int, order_ref: str, at: str) -> Message:
+    """Return the sentence about an earlier order of a need: by whom, how much, where and when."""
+    return Message(
+        "%(who)s has already ordered %(units)s as %(order_ref)s, %(at)s",
+        who=who,
+        units=Message("1 unit") if units == 1 else Message("%(units)s units", units=f"{units:,}"),
+        order_ref=order_ref,
+        at=at,
+    )

@@ -27,7 +27,14 @@ from ledger.kernel.unscoped_rows import read_all, read_one
 from ledger.messages import Message, gettext_noop
 from ledger.ordering.orders import ToSend, check_order
 from ledger.reorders.approval import check_all
-from ledger.reorders.approvals import Approver, ApproveReorder, NotOrdered, OrderedBefore, ToOrder
+from ledger.reorders.approvals import (
+    Approver,
+    ApproveReorder,
+    NotOrdered,
+    OrderedBefore,
+    ToOrder,
+    ordered_text,
+)
 
 DELAY_S: Final = 10
 MOST_ORDERS: Final = 200
@@ -214,18 +221,7 @@ def refusal_reason(refusal: LedgerError) -> str:
 def ordered_before(outcome: OrderedBefore) -> str:
     """Return a message with the person who ordered this need, the units, the order and the time."""
     who, at = last_decision(REORDERS, outcome.reorder_id)
-    units = (
-        Message("1 unit")
-        if outcome.units == 1
-        else Message("%(units)s units", units=f"{outcome.units:,}")
-    )
-    return Message(
-        "%(who)s has already ordered %(units)s as %(order_ref)s, %(at)s",
-        who=who,
-        units=units,
-        order_ref=outcome.order_ref,
-        at=at,
-    )
+    return ordered_text(who=who, units=outcome.units, order_ref=outcome.order_ref, at=at)
 
 
 def _why_not(outcome: OrderedBefore | LedgerError) -> str:

@@ -154,7 +154,7 @@ def test_the_loser_of_two_buyers_reads_who_ordered_what(ledger: psycopg.Connecti
     answer = decide(person("buyer"), need, "approve", units=42)
 
     assert answer.status_code == 409
-    assert "ann has already ordered 48" in text(answer)
+    assert "ann has already ordered 48 units as PO-" in text(answer)
     assert len(lines(ledger)) == 1
 
 

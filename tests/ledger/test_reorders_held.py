@@ -82,7 +82,7 @@ def test_a_rejection_that_has_not_come_back_yet_is_not_taken_up(
     services.reject_reorder(reorder_id=need, shown_revision=1, reason="too dear", actor="ann")
     hold(ledger, "open")
 
-    with pytest.raises(Conflict, match="ann has already chosen reject"):
+    with pytest.raises(Conflict, match="ann has already rejected it"):
         services.resume_reorder(reorder_id=need, actor="ben")
 
 

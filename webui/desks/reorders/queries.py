@@ -66,18 +66,17 @@ def desk_version() -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Reported:
-    """A need that was not ordered: its id, the name of its item, and the reason."""
-
-    reorder_id: str
-    name: str
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
 class _Named:
     reorder_id: str
     name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """Needs that were not ordered for the same reason."""
+
+    reason: str
+    needs: list[_Named]
 
 
 _NAMED: Final = """
@@ -88,15 +87,16 @@ LEFT JOIN retail.location lo ON lo.code = r.location WHERE r.reorder_id = ANY(%(
 
 
 def names_of(report: Sequence[NotOrdered]) -> list[Reported]:
-    """Return each need of the report with the name of its item."""
+    """Return the needs of the report with the names of their items, by reason."""
     if not report:
         return []
     ids = [one.reorder_id for one in report]
-    names = {row.reorder_id: row.name for row in select(_NAMED, {"ids": ids}, _Named)}
-    return [
-        Reported(one.reorder_id, names.get(one.reorder_id, one.reorder_id), one.reason)
-        for one in report
-    ]
+    names = {row.reorder_id: row for row in select(_NAMED, {"ids": ids}, _Named)}
+    found: dict[str, Reported] = {}
+    for one in report:
+        named = names.get(one.reorder_id, _Named(one.reorder_id, one.reorder_id))
+        found.setdefault(one.reason, Reported(one.reason, [])).needs.append(named)
+    return list(found.values())
 
 
 def is_phantom_suspect(inv_key: str) -> bool:

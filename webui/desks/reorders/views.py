@@ -143,6 +143,7 @@ def show_desk(
         **given,
         "refusal": None if any(row.refusal for s in sections for row in s.rows) else refusal,
         "report": names_of(report),
+        "reported": len(report),
         "sends": sends_of(request.user.get_username()),
         "version_url": reverse("reorders-version"),
         "query": query_of(request),

@@ -60,7 +60,7 @@ function startPerson() {
 /** Add a button that closes to each message. A message without an error stops following the page. */
 function startToasts() {
   const box = document.querySelector(".toasts");
-  for (const message of box?.children ?? []) addClose(message);
+  for (const message of document.querySelectorAll(".toasts > *, [data-closes]")) addClose(message);
   document.addEventListener("keydown", (event) => {
     if (event.key === "Escape") box?.lastElementChild?.remove();
   });
