@@ -65,7 +65,20 @@ def test_a_need_leads_to_the_one_behind_it_and_says_what_became_of_it(needs: lis
     assert answer.status_code == 302
     place = "/reorders/?view=open&location=L#R%3AL%7CS2%3A1-2"
     assert answer["Location"] == place
-    assert "Rejected. For seven days the rules open no new need" in html(client.get(place))
+    said = html(client.get(place))
+    assert "Rejected S1 at L. For seven days the rules open no new need for it." in said
+
+
+def test_a_decision_on_the_last_need_to_look_at_leads_to_no_routine_need(
+    ledger: psycopg.Connection, needs: list[str]
+) -> None:
+    flag = "UPDATE app.reorder_proposal SET flags = '{cover_over_guard}' WHERE reorder_id = %s"
+    ledger.execute(flag, [needs[1]])
+
+    fields = form(needs[1], 1, action="reject", reason="no")
+    answer = person("buyer").post("/reorders/decide?location=L", fields)
+
+    assert answer["Location"] == "/reorders/?location=L"
 
 
 def test_a_refused_decision_stays_at_its_own_card(needs: list[str]) -> None:

@@ -29,6 +29,7 @@ from ledger.services import (
 from webui.accounts.roles import ORDER_ODD_UNITS, abilities
 from webui.desks.orders.forms import UnitsForm
 from webui.desks.reorders.forms import FIRST_PARTS, PartForm, PicksForm
+from webui.desks.reorders.queries import name_of
 from webui.desks.transfers.forms import RouteForm
 from webui.readmodel.figures import counted_text
 from webui.shell.desk import Command
@@ -50,16 +51,20 @@ def execute(command: Command, *, odd_units_allowed: bool) -> str:
             return _transferred(command)
         case "reject":
             reject_reorder(**common, reason=command.reason)
-            return gettext("Rejected. For seven days the rules open no new need for this item.")
+            text = gettext("Rejected %(need)s. For seven days the rules open no new need for it.")
+            return text % {"need": name_of(command.proposal)}
         case "snooze":
             snooze = SnoozeForm(command.typed)
             snooze_reorder(**common, until_at=snooze.length())
-            return gettext("Snoozed for %(days)s.") % {
-                "days": counted_text(snooze.cleaned()["days"], "day")
+            return gettext("Snoozed %(need)s for %(days)s.") % {
+                "need": name_of(command.proposal),
+                "days": counted_text(snooze.cleaned()["days"], "day"),
             }
         case "resume":
             resume_reorder(**common)
-            return gettext("Resumed: the rules check the need again.")
+            return gettext("Resumed %(need)s: the rules check it again.") % {
+                "need": name_of(command.proposal)
+            }
         case unknown:
             field, rule = (
                 "action",
@@ -87,8 +92,12 @@ def _ordered_text(outcome: Ordered | OrderedBefore) -> str:
             lines = len(outcome.line_ids)
             words = gettext(" in %(lines)s lines") % {"lines": lines} if lines > 1 else ""
             ordered = counted_text(outcome.units, "unit")
-            return gettext("Ordered %(ordered)s as %(order_ref)s%(words)s: send it on Orders.") % {
+            text = gettext(
+                "Ordered %(ordered)s of %(need)s as %(order_ref)s%(words)s: send it on Orders."
+            )
+            return text % {
                 "ordered": ordered,
+                "need": name_of(outcome.reorder_id),
                 "order_ref": outcome.order_ref,
                 "words": words,
             }
@@ -111,9 +120,11 @@ def _transferred(command: Command) -> str:
         command_id=command.command_id,
     )
     asked = counted_text(route.units, "unit")
-    return gettext("Asked %(source)s for %(asked)s: %(transfer_ref)s.") % {
+    text = gettext("Asked %(source)s for %(asked)s of %(need)s: transfer %(transfer_ref)s.")
+    return text % {
         "source": route.source,
         "asked": asked,
+        "need": name_of(command.proposal),
         "transfer_ref": planned.transfer_ref,
     }
 

@@ -17,6 +17,8 @@ Choices = list[dict[str, str]]
 _CHOICES: Final = """(SELECT coalesce(jsonb_agg(jsonb_build_object('code', c.code, 'name', c.name)
     ORDER BY {order}), '[]') FROM retail.{table} c)"""
 
+_MINIMUMS: Final = """(SELECT coalesce(jsonb_object_agg(code, minimum_order_minor), '{}')
+    FROM retail.supplier WHERE minimum_order_minor > 0)"""
 
 _VERSION: Final = f"""SELECT ({selectors.version_sql("reorder_proposal")}) || '/' || (
     SELECT count(*) || '-' || count(ended_at) || '-' || count(seen_at) FROM app.pending_send)"""  # noqa: S608 -- a constant of this project
@@ -26,7 +28,8 @@ _VERSION: Final = f"""SELECT ({selectors.version_sql("reorder_proposal")}) || '/
 class Overview:
     """The numbers around the table of needs, and the choices of the table's filters.
 
-    `version` changes when any need or send changes.
+    `version` changes when any need or send changes. `minimums` has the minimum order value of each
+    supplier that has one, in minor units.
     """
 
     version: str
@@ -35,6 +38,7 @@ class Overview:
     drafts: int
     locations: Choices
     suppliers: Choices
+    minimums: Mapping[str, int]
 
     def as_context(self) -> Mapping[str, object]:
         """Return the values under their names in the template."""
@@ -54,6 +58,7 @@ def overview(*, view: str, location: str, supplier: str, most: int) -> Overview:
         "drafts": f"({counted_orders(OrderFilters('draft'))})",
         "locations": _CHOICES.format(table="location", order="c.code"),
         "suppliers": _CHOICES.format(table="supplier", order="c.name"),
+        "minimums": _MINIMUMS,
     }
     sql = "SELECT " + ", ".join(f"{part} AS {name}" for name, part in parts.items())
     [found] = select(sql, {"location": location, "supplier": supplier}, Overview)
@@ -97,6 +102,12 @@ def names_of(report: Sequence[NotOrdered]) -> list[Reported]:
         named = names.get(one.reorder_id, _Named(one.reorder_id, one.reorder_id))
         found.setdefault(one.reason, Reported(one.reason, [])).needs.append(named)
     return list(found.values())
+
+
+def name_of(reorder_id: str) -> str:
+    """Return item and location of a need in words, or its id if there is no such need."""
+    found = select(_NAMED, {"ids": [reorder_id]}, _Named)
+    return found[0].name if found else reorder_id
 
 
 def is_phantom_suspect(inv_key: str) -> bool:

@@ -292,10 +292,13 @@ def _back(request: HttpRequest) -> str:
 def after_decision(request: HttpRequest, reorder_id: str) -> str:
     """Return the URL of the list, at the row after this need. Call this before the decision.
 
+    The row is of the same section: nobody is led from the needs to look at into routine needs.
     Without the row in the URL, a long list would scroll to its top after every decision.
     """
     if NextCardForm(request.POST).cleaned()["next"]:
         return _back(request)  # the redirect adds the row that the form names
-    found = need_page(_wanted(request), PAGE_ROWS)
-    behind = next_cards([need.reorder_id for need in found.rows]).get(reorder_id, "")
+    found = need_page(_wanted(request), PAGE_ROWS).rows
+    mine = {need.section for need in found if need.reorder_id == reorder_id}
+    ids = [need.reorder_id for need in found if need.section in mine]
+    behind = next_cards(ids).get(reorder_id, "")
     return _back(request) + (f"#{quote(behind, safe='')}" if behind else "")

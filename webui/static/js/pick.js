@@ -66,6 +66,27 @@ function showQuantity(row) {
   row.querySelector("[data-money]").textContent = money(valueOf(row), form);
 }
 
+/** Return the number of orders of these rows that are worth less than the supplier's minimum. */
+function belowMinimum(rows) {
+  const groups = new Map();
+  for (const row of rows.filter((one) => "minimum" in one.dataset)) {
+    const { group, minimum } = row.dataset;
+    const left = groups.has(group) ? groups.get(group) : Number(minimum);
+    groups.set(group, left - valueOf(row));
+  }
+  return [...groups.values()].filter((left) => left > 0).length;
+}
+
+/** Offer to send below a minimum only if a picked order needs it. */
+function tellMinimum(form, rows) {
+  const label = form.querySelector("[data-below]");
+  const orders = belowMinimum(rows);
+  label.hidden = !orders;
+  const box = label.querySelector("input");
+  if (!orders) box.checked = false;
+  label.querySelector("span").textContent = counted("Also {number} order below its supplier's minimum", "Also {number} orders below their suppliers' minimums", orders);
+}
+
 function tell() {
   const form = document.querySelector("form[data-picks]");
   if (!form) return;
@@ -79,6 +100,7 @@ function tell() {
   const parts = [counted("{number} picked", "{number} picked", rows.length), money(rows.reduce((sum, row) => sum + valueOf(row), 0), form)];
   parts.push(counted("{number} supplier", "{number} suppliers", suppliers));
   form.querySelector("[data-picked]").textContent = rows.length ? parts.join(" · ") : text("Nothing picked");
+  tellMinimum(form, rows);
   form.classList.toggle("idle", rows.length === 0);
   for (const button of form.querySelectorAll("[data-needs-pick]")) button.disabled = !rows.length;
   for (const place of form.querySelectorAll("[data-number]")) place.textContent = rows.length || "";
