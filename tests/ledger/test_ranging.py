@@ -148,7 +148,8 @@ def test_the_lead_may_too(ledger: psycopg.Connection) -> None:
         ({"cost": "10000000.01"}, "Cost: an amount from 0.00 to 10,000,000.00"),
         ({"cost_minor": "250"}, "this page is out of date: reload it"),
         ({"regular": "0"}, "Regular price: an amount from 0.01"),
-        ({"margin_permille": "1000"}, "a whole number from 0 to 999"),
+        ({"margin": "100"}, "per cent from 0.00 to 99.90, like 7.5"),
+        ({"margin": "7.55"}, "per cent from 0.00 to 99.90, like 7.5"),
         ({"replenish_family": "best"}, "one of"),
         ({**MINIMUM, "order_up_to_units": "5"}, "above reorder"),
         ({"replenish_family": "par"}, "at least 1 for par"),
@@ -181,7 +182,7 @@ def test_a_policy_that_breaks_a_rule_keeps_the_form_and_says_which(
         {"replenish_family": "sQ", "order_quantity_units": "1"},
         {"replenish_family": "sS", "levels": "computed", "safety_method": "days"},
         {"name": "x" * 200},
-        {"margin_permille": "999", "pack_units": "1000000", "cost": "10,000,000.00"},
+        {"margin": "99.9", "tax": "7.25", "pack_units": "1000000", "cost": "10,000,000.00"},
     ],
 )
 def test_the_last_good_value_of_each_rule_is_taken(

@@ -188,6 +188,32 @@ class DaysField(SyntaxField):
         return centidays if is_within else None
 
 
+class PercentField(SyntaxField):
+    """A share like `19` or `7.5` per cent, within [low, high] parts; 1 per cent is `parts` parts.
+
+    `parts` is 100 for a column in ten-thousandths, and 10 for a column in thousandths.
+    """
+
+    def __init__(self, *, parts: int, low: int = 0, high: int, **options: Unpack[Options]) -> None:
+        self.low, self.high, self.step = low, high, 100 // parts
+        super().__init__(
+            rule=Message(
+                "per cent from %(low)s to %(high)s, like 7.5",
+                low=money_text(low * self.step),
+                high=money_text(high * self.step),
+            ),
+            **options,
+        )
+
+    @override
+    def read(self, text: str) -> int | None:
+        hundredths = _hundredths(text)
+        if hundredths is None or hundredths % self.step:
+            return None
+        value = hundredths // self.step
+        return value if self.low <= value <= self.high else None
+
+
 class DayField(SyntaxField):
     """A day as a `date` input sends it."""
 

@@ -86,7 +86,7 @@ def test_a_record_from_before_does_not_take_a_newer_price_back(
 ASKED = """form => [...form.querySelectorAll("label:not([hidden]) :is(input, select)")]
     .map(field => field.name)"""
 ALWAYS = {"location", "sku", "name", "opening", "supplier", "replenish_family"}
-PRICE = {"cost", "regular", "margin_permille", "tax_bp", "price_mode"}
+PRICE = {"cost", "regular", "margin", "tax", "price_mode"}
 ORDERS = {"pack_units", "moq_units", "lead_time"}
 
 

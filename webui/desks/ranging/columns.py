@@ -141,8 +141,8 @@ SECTIONS: Final[tuple[tuple[str, tuple[Field, ...]], ...]] = (
         (
             Field("cost_minor", gettext_noop("Cost"), high=MOST_PRICE),
             Field("regular_minor", gettext_noop("Regular price"), low=1, high=MOST_PRICE),
-            Field("margin_permille", gettext_noop("Least margin, per mille"), high=999),
-            Field("tax_bp", gettext_noop("Tax, hundredths of a per cent"), high=10_000),
+            Field("margin_permille", gettext_noop("Least margin, per cent"), high=999),
+            Field("tax_bp", gettext_noop("Tax, per cent"), high=10_000),
             Field(
                 "price_mode",
                 gettext_noop("Price rules"),

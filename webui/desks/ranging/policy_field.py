@@ -1,22 +1,24 @@
 """One field of a new item's policy: its label, its limits, and the rules that read it."""
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from django import forms
 
 from inventory.tables.columns import QUANTITY_MAX
-from webui.shell.fields import DaysField, MoneyField, TextField, WholeNumberField
+from webui.shell.fields import DaysField, MoneyField, PercentField, TextField, WholeNumberField
 
+# Columns of shares end in one of these; the values are the parts of 1 per cent.
+_PARTS: Final = {"_permille": 10, "_bp": 100}
 Use = dict[str, tuple[str, ...]]
 
 
 class Field(NamedTuple):
     """A column of `item_location` with its label; with `options` a choice, else a number.
 
-    Options are pairs (value, label). People type whole numbers, but decimals for money and spans,
-    whose columns end in `_minor` and `_centidays`. Each element of `used` is a condition: every
-    field that it names has one of the listed values. Rules read this field if one condition is
-    true, or always if `used` is empty.
+    Options are pairs (value, label). People type whole numbers, but decimals for money, spans and
+    per cent, whose columns end in `_minor`, `_centidays`, and `_permille` or `_bp`. Each element of
+    `used` is a condition: every field that it names has one of the listed values. Rules read this
+    field if one condition is true, or always if `used` is empty.
     """
 
     column: str
@@ -38,11 +40,14 @@ class Field(NamedTuple):
     @property
     def name(self) -> str:
         """The name of the field in the form."""
-        return self.column.removesuffix("_minor").removesuffix("_centidays")
+        name = self.column
+        for suffix in ("_minor", "_centidays", *_PARTS):
+            name = name.removesuffix(suffix)
+        return name
 
     @property
     def has_decimals(self) -> bool:
-        """True for an amount or a span, which people type with decimals."""
+        """True for an amount, a span or a share, which people type with decimals."""
         return self.name != self.column
 
     def form_field(self) -> forms.Field:
@@ -51,5 +56,9 @@ class Field(NamedTuple):
             return TextField()
         if not self.has_decimals:
             return WholeNumberField(low=self.low, high=self.high, label=self.label, required=False)
+        limits: dict[str, int] = {"low": self.low, "high": self.high}
+        for suffix, parts in _PARTS.items():
+            if self.column.endswith(suffix):
+                return PercentField(parts=parts, label=self.label, required=False, **limits)
         hundredths = MoneyField if self.column.endswith("_minor") else DaysField
-        return hundredths(low=self.low, high=self.high, label=self.label, required=False)
+        return hundredths(label=self.label, required=False, **limits)
