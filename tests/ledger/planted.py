@@ -154,13 +154,14 @@ def plant_history(connection: psycopg.Connection) -> None:
         " OVERRIDING SYSTEM VALUE VALUES (%s, 'rollback', '{}', 'ada') ON CONFLICT DO NOTHING",
         (WAITING,),
     )
-    for rank, how in enumerate(("changed", "only_a"), 1):
+    only_a = {name: cell for name, cell in ROW.items() if not name.startswith("b_")}
+    for rank, (how, row) in enumerate((("changed", ROW), ("only_a", only_a)), 1):
         connection.execute(
             "INSERT INTO app.history_difference (request, kind, rank, inv_key, store, supplier,"
             " reason, week, how, delta_minor, detail) VALUES (%s, 'reorder', %s, 'ROME-1|TEA',"
             " 'ROME-1', 'BORG', 'reorder_point_units', '2026-03-02', %s, -500, %s::jsonb)"
             " ON CONFLICT DO NOTHING",
-            (COMPARED, rank, how, json.dumps(ROW)),
+            (COMPARED, rank, how, json.dumps(row)),
         )
     connection.execute(
         "INSERT INTO app.diff_review (id, digest, former, revision, code, runs, summary,"

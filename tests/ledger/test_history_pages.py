@@ -62,6 +62,8 @@ def test_a_difference_is_grouped_and_filtered(planted: psycopg.Connection) -> No
     assert "how=changed&amp;store=ROME-1" in every or "store=ROME-1" in every
     assert "1 to 1 of 1, largest money first" in changed
     assert 'data-label="A units">12</td>' in changed
+    assert 'data-label="B units">6</td>' in changed
+    assert 'data-label="B units">–</td>' in every  # only A has this need
     assert "No difference with these filters" in none
     assert "Request a review" in every
     assert client.get("/history/differences/900002/").status_code == 404

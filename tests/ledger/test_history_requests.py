@@ -16,6 +16,7 @@ from inventory.revision import LOGIC_REVISION
 from streams.sinks.active import active_or_first
 from tests.analytics import two_runs
 from tests.analytics.two_runs import Home, a_home
+from tests.ledger import pages
 from tests.ledger.postgres import Server
 from tests.ledger.reviewed import DIGEST, person
 
@@ -168,6 +169,27 @@ def test_a_comparison_is_executed_and_its_rows_are_kept(
     assert all(row[1] == row[3]["store"] and row[2] == row[3]["delta_minor"] for row in rows)
     assert queries.result_of(key)["partition"] == 0
     assert state(queries, waiting) == "to confirm"
+
+
+def test_the_pages_show_every_row_of_a_real_comparison(
+    service: Any, home: Home, runs: tuple[str, str], people: psycopg.Connection
+) -> None:
+    lower = home.run(two_runs.lower_floor)
+    numbers = [ask(service, "compare", a=a, b=b) for a, b in (runs, runs[::-1], (runs[0], lower))]
+    client = pages.person("analyst")
+
+    execute_all(home.settings)
+
+    found = people.execute("SELECT request, kind, how, inv_key FROM app.history_difference")
+    rows = found.fetchall()
+    assert {"only_a", "only_b"} <= {row[2] for row in rows}
+    paths = {f"/history/differences/{number}/?kind=reorder" for number in numbers}
+    paths |= {f"/history/differences/{number}/?kind={kind}" for number, kind, *_ in rows}
+    paths |= {f"/history/differences/{one[0]}/key?key={one[3].replace('|', '%7C')}" for one in rows}
+    assert {path: client.get(path).status_code for path in sorted(paths)} == dict.fromkeys(
+        sorted(paths), 200
+    )
+    assert {"reorder", "price"} == {row[1] for row in rows}
 
 
 def test_a_refused_command_keeps_its_message(

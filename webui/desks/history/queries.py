@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from ledger.kernel.rows import select, select_value
-from webui.desks.history.wording import CLASSES, column_title
+from webui.desks.history.wording import CLASSES, REORDER, column_title
 
 PAGE_ROWS: Final = 50
 MOST_PROOFS: Final = 60
@@ -41,7 +41,10 @@ ORDER BY s.switched_at DESC LIMIT 2
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One difference of a comparison. `detail` has all columns of `backfill diff`."""
+    """One difference of a comparison. `detail` has its columns of `backfill diff`.
+
+    The columns of a run begin with `a_` or `b_`, and are absent if the run has no such decision.
+    """
 
     rank: int
     kind: str
@@ -58,6 +61,22 @@ class Row:
     def sku(self) -> str:
         """Return the SKU."""
         return self.inv_key.partition("|")[2]
+
+    @property
+    def a_amount(self) -> int | None:
+        """Return A's quantity in units, or A's price in minor units; None if A has no decision."""
+        return self._amount("a")
+
+    @property
+    def b_amount(self) -> int | None:
+        """Return B's quantity in units, or B's price in minor units; None if B has no decision."""
+        return self._amount("b")
+
+    def _amount(self, side: str) -> int | None:
+        # `detail` lacks all columns of a run that has no such need or proposal.
+        name = "quantity_units" if self.kind == REORDER else "new_minor"
+        found: int | None = self.detail.get(f"{side}_{name}")
+        return found
 
     @property
     def how_text(self) -> str:
