@@ -6,7 +6,8 @@ import psycopg
 
 from inventory.revision import LOGIC_REVISION
 
-_NEWEST: Final[LiteralString] = (
+# One row: revision, former, and the text `true` if the switch was a rollback.
+NEWEST_SWITCH: Final[LiteralString] = (
     "SELECT revision, former, comparison ->> 'rollback' "
     "FROM app.revision_switch ORDER BY id DESC LIMIT 1"
 )
@@ -14,7 +15,7 @@ _NEWEST: Final[LiteralString] = (
 
 def recorded_revision(connection: psycopg.Connection[Any]) -> int | None:
     """Return the deciding revision, or None before the first start of an actuator."""
-    row = connection.execute(_NEWEST).fetchone()
+    row = connection.execute(NEWEST_SWITCH).fetchone()
     return None if row is None else int(row[0])
 
 
@@ -23,7 +24,7 @@ def former_revision(connection: psycopg.Connection[Any]) -> int | None:
 
     It is None if there was no switch, or if the newest switch was a rollback itself.
     """
-    row = connection.execute(_NEWEST).fetchone()
+    row = connection.execute(NEWEST_SWITCH).fetchone()
     return None if row is None or row[1] is None or row[2] is not None else int(row[1])
 
 

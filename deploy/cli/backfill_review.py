@@ -80,8 +80,8 @@ def withdraw(digest: Digest, *, by: By, reason: Reason, json: Json = False) -> N
     """Take back an approval, with a reason. `backfill cutover` then refuses the difference.
 
     The person who requested the review, the one who approved it, and operators may do so. A second
-    person may approve it again. A switch that was made already stays: `backfill rollback` reverses
-    it.
+    person may approve it again. While the revision decides, its approval can't be withdrawn:
+    `backfill rollback` comes first.
     """
     connect_django()
     from ledger.reviews.service import withdraw_review  # noqa: PLC0415 -- needs Django set up

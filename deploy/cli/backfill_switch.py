@@ -109,7 +109,8 @@ def rollback(
     """Let the former revision decide again. No approval is needed.
 
     The former revision's workers must run and have caught up. To undo a rollback, use `cutover`.
-    Orders that people made meanwhile are facts in the log, so the former revision knows them.
+    Orders that people made meanwhile are facts in the log, so the former revision knows them. The
+    command asks for no password, because it needs the files and credentials of the home.
     """
     load_environment()
     from cdc.settings import Connections  # noqa: PLC0415 -- reads the environment

@@ -31,7 +31,8 @@ Approval = Annotated[
 ]
 Workers = Annotated[int, typer.Option(min=1, max=12, help="Number of workers.")]
 SwitchedBy = Annotated[
-    str, typer.Option(help="Name of the person who switches. Default: your account.")
+    str,
+    typer.Option(help="Name of the person who switches, for the record. Default: your account."),
 ]
 _DEFAULT_ROWS: Final = 50
 _COLUMNS: Final = (

@@ -11,12 +11,13 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final
 from uuid import UUID
 
+from cdc.deciding import NEWEST_SWITCH
 from ledger.access.roles import ANALYST, LEAD, OPERATOR, PRICING
 from ledger.kernel.errors import Conflict, refuse
 from ledger.kernel.idempotency import Done, run_command
 from ledger.kernel.person_roles import require_role, roles_of
 from ledger.kernel.refusal_text import moment_text
-from ledger.kernel.transactions import execute, fetch_column, log_action
+from ledger.kernel.transactions import execute, fetch_column, fetch_one, log_action
 from ledger.messages import Message
 from ledger.reviews.queries import (
     APPROVED,
@@ -152,7 +153,8 @@ def withdraw_review(
 
     Raises:
         ServiceError: the person may not withdraw it.
-        Conflict: the review is not approved.
+        Conflict: the review is not approved, or its revision decides. A rollback then has to
+            precede the withdrawal.
     """
     require_role(actor, REVIEWERS)
 
@@ -165,6 +167,7 @@ def withdraw_review(
                 "only an approved review can be withdrawn, and this one is %(found)s", found=found
             )
             raise Conflict(message)
+        _refuse_deciding(now)
         if actor not in (now.requested_by, now.decided_by) and OPERATOR not in roles_of(actor):
             rule = Message(
                 "only %(requested_by)s, %(decided_by)s or an operator may withdraw it",
@@ -182,6 +185,22 @@ def withdraw_review(
     found = review_of(review.digest, review.revision, review.code)
     assert found is not None  # noqa: S101 -- rows are never deleted
     return found
+
+
+def _refuse_deciding(review: Review) -> None:
+    """Raise `Conflict` if the revision of the review decides.
+
+    The switch records this approval, and takes the same lock before it commits. So the approval of
+    a revision that decides never changes.
+    """
+    newest = fetch_one(NEWEST_SWITCH)
+    if newest is not None and newest["revision"] == review.revision:
+        message = Message(
+            "logic revision %(revision)s decides already, so its approval can't be withdrawn: roll"
+            " back to the former revision first",
+            revision=review.revision,
+        )
+        raise Conflict(message)
 
 
 def _refuse_other_code(revision: int, code: str) -> None:

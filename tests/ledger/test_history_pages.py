@@ -1,5 +1,6 @@
 """Pages of the analyst desk: differences down to one key, reviews by a second person, answers."""
 
+import json
 from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
@@ -208,13 +209,51 @@ def test_a_roll_back_is_offered_after_the_switch_and_the_other_steps_before(
     post(lead, f"{path}act", action="approved", reason="seen", growth=0)
 
     before = page(ada, path)
-    planted.execute(
-        "INSERT INTO app.revision_switch (revision, former, switched_by) VALUES (3, 2, 'x')"
-    )
+    switch(planted, 3, 2)
     after = page(ada, path)
+    switch(planted, 2, 3, rollback=True)
+    back = page(ada, path)
 
     assert before.count("Ask for it") == 3
     assert 'name="kind" value="rollback"' not in before
     assert after.count("Ask for it") == 1
     assert 'name="kind" value="rollback"' in after
     assert "Revision 3 decides." in after
+    # A terminal has switched, so no request of a page was done.
+    assert "UTC, switched by root." in after
+    assert after.count('<span class="flag good">done</span>') == 1
+    assert "Revision 2 decides since" in back
+    assert back.count("Ask for it") == 3
+    assert 'name="kind" value="rollback"' not in back
+
+
+def test_an_approval_is_not_withdrawn_while_its_revision_decides(
+    planted: psycopg.Connection,
+) -> None:
+    lead, ada = person("lead", "leo"), person("analyst", "ada")
+    path = "/history/reviews/900001/"
+    post(lead, f"{path}act", action="approved", reason="seen", growth=0)
+    switch(planted, 3, 2)
+
+    refused = post(ada, f"{path}act", action="withdrawn", reason="no")
+
+    text = refused.content.decode()
+    assert refused.status_code == 409
+    assert "ogic revision 3 decides already, so its approval can&#x27;t be withdrawn" in text, text
+    for client in (ada, lead, person("operator", "olga")):
+        shown = page(client, path)
+        assert 'value="withdrawn"' not in shown
+        assert 'value="approved"' not in shown
+        assert "Roll back first." in shown
+    switch(planted, 2, 3, rollback=True)
+    assert 'value="withdrawn"' in page(ada, path)
+    assert post(ada, f"{path}act", action="withdrawn", reason="no").status_code == 302
+
+
+def switch(ledger: psycopg.Connection, revision: int, former: int, **comparison: object) -> None:
+    """Record a switch of the deciding revision, as a person in a terminal makes it."""
+    ledger.execute(
+        "INSERT INTO app.revision_switch (revision, former, comparison, switched_by)"
+        " VALUES (%s, %s, %s::jsonb, 'root')",
+        (revision, former, json.dumps(comparison)),
+    )

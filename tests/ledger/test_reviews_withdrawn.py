@@ -26,7 +26,7 @@ from deploy.revisions.promote import _switch_now
 from deploy.revisions.review_request import refuse_other_rules
 from deploy.stack.home import Home
 from inventory.revision import LOGIC_REVISION
-from streams.sinks.active import Switch, active_or_first
+from streams.sinks.active import Switch, active_or_first, switch
 from tests.ledger.postgres import Server
 from tests.ledger.reviewed import (
     DIGEST,
@@ -108,6 +108,21 @@ def test_the_requester_the_approver_and_operators_withdraw_an_approval(
     for actor in ("ada", "olga", "otto"):
         assert service.withdraw_review(found, "x", actor=actor).verdict == "withdrawn"
         service.decide_review(found, decision(service), actor="olga")
+
+
+def test_the_approval_of_the_deciding_revision_is_not_withdrawn(
+    service: Any, sinks: psycopg.Connection
+) -> None:
+    errors = import_module("ledger.kernel.errors")
+    found = approved(service)
+    assert active_or_first(sinks, OURS) == OURS
+    switch(sinks, Switch(THEIRS, OURS, "root", {}, {}))
+
+    with pytest.raises(errors.Conflict, match="revision 3 decides already, so its approval can't"):
+        service.withdraw_review(found, "x", actor="ada")
+    switch(sinks, Switch(OURS, THEIRS, "root", {}, {"rollback": True}))
+
+    assert service.withdraw_review(found, "x", actor="ada").verdict == "withdrawn"
 
 
 def test_the_sinks_withdraw_nothing(service: Any, sinks: psycopg.Connection) -> None:

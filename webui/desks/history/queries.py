@@ -34,8 +34,8 @@ SELECT p.finished_at, p.run, p.base, p.logic_revision, p.keys_compared, p.keys_d
 FROM app.proof p ORDER BY p.id DESC LIMIT %(most)s
 """
 _SWITCHES: Final = """
-SELECT s.revision, s.switched_by, s.switched_at FROM app.revision_switch s
-ORDER BY s.switched_at DESC LIMIT 2
+SELECT s.revision, s.former, s.comparison ? 'rollback' AS is_rollback, s.switched_by, s.switched_at
+FROM app.revision_switch s ORDER BY s.id DESC LIMIT 2
 """
 
 
@@ -116,11 +116,18 @@ class RecordedProof:
 
 @dataclass(frozen=True, slots=True)
 class Switch:
-    """A switch of the deciding logic revision."""
+    """A switch of the deciding logic revision; `former` decided before, None for the first one."""
 
     revision: int
+    former: int | None
+    is_rollback: bool
     switched_by: str
     switched_at: datetime
+
+    @property
+    def may_be_reversed(self) -> bool:
+        """Return True if a rollback may follow: not after the first switch or another rollback."""
+        return self.former is not None and not self.is_rollback
 
 
 @dataclass(frozen=True, slots=True)

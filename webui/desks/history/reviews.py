@@ -22,7 +22,7 @@ from ledger.reviews.service import Decision, decide_review, withdraw_review
 from webui.accounts.roles import SEE_HISTORY, requires
 from webui.desks.history.cards import Card, card_of
 from webui.desks.history.forms import LONGEST_REASON, VerdictForm
-from webui.desks.history.queries import switches
+from webui.desks.history.queries import Switch, switches
 from webui.desks.history.wording import KINDS, command_text
 from webui.shell.commands import run_command
 from webui.shell.desk import Refusal
@@ -50,7 +50,8 @@ class Step:
     """One step after an approval: its description, its command, and its newest request.
 
     `is_due` is True if a person may request the step now. A rollback is due after the switch, and
-    every other step is due before the switch.
+    every other step is due before the switch. `switch` is the recorded switch of a cut-over or
+    roll-back that is in force, whether a page or a terminal has made it.
     """
 
     kind: str
@@ -59,6 +60,7 @@ class Step:
     arguments: dict[str, str]
     command: str
     newest: Card | None
+    switch: Switch | None
     is_due: bool
     command_id: UUID
 
@@ -80,9 +82,9 @@ def review(request: HttpRequest, number: int) -> HttpResponse:
 
 def _show(request: HttpRequest, number: int, refusal: Refusal | None) -> HttpResponse:
     found, actor = _known(number), request.user.get_username()
-    decided = switches()
-    is_deciding = bool(decided) and decided[0].revision == found.revision
-    steps = _steps(found, actor, is_deciding=is_deciding)
+    now = next(iter(switches()), None)
+    is_deciding = now is not None and now.revision == found.revision
+    steps = _steps(found, actor, now)
     context = {
         "view": "reviews",
         "review": found,
@@ -134,8 +136,8 @@ def _known(number: int) -> Review:
     return found
 
 
-def _steps(found: Review, actor: str, *, is_deciding: bool) -> list[Step]:
-    """Return the steps after an approval, each with its newest request."""
+def _steps(found: Review, actor: str, now: Switch | None) -> list[Step]:
+    """Return the steps after an approval. `now` is the newest switch, None without any."""
     asked = newest_requests([*_ABOUT], _MOST_REQUESTS)
     steps = []
     for kind, about in _ABOUT.items():
@@ -143,8 +145,33 @@ def _steps(found: Review, actor: str, *, is_deciding: bool) -> list[Step]:
         arguments |= {"approval": found.digest} if kind in _WITH_APPROVAL else {}
         same = (one for one in asked if (one.kind, one.given) == (kind, arguments))
         newest = next((one for one in same if one.requested_at >= found.requested_at), None)
-        card = None if newest is None else card_of(newest, actor)
-        command = command_text(kind, arguments, actor)
-        is_due = found.verdict == APPROVED and is_deciding == (kind == kinds.ROLLBACK)
-        steps.append(Step(kind, KINDS[kind], about, arguments, command, card, is_due, uuid4()))
+        step = Step(
+            kind,
+            KINDS[kind],
+            about,
+            arguments,
+            command_text(kind, arguments, actor),
+            None if newest is None else card_of(newest, actor),
+            _switch_of(kind, found, now),
+            _is_due(kind, found, now),
+            uuid4(),
+        )
+        steps.append(step)
     return steps
+
+
+def _switch_of(kind: str, found: Review, now: Switch | None) -> Switch | None:
+    """Return the last switch if it is the cut-over to the review's revision, or its roll-back."""
+    if now is None or now.former is None:
+        return None
+    if kind == kinds.CUTOVER and now.revision == found.revision:
+        return now
+    is_back = kind == kinds.ROLLBACK and now.is_rollback and now.former == found.revision
+    return now if is_back else None
+
+
+def _is_due(kind: str, found: Review, now: Switch | None) -> bool:
+    is_deciding = now is not None and now.revision == found.revision
+    if kind == kinds.ROLLBACK:
+        return is_deciding and now is not None and now.may_be_reversed
+    return found.verdict == APPROVED and not is_deciding
