@@ -90,7 +90,7 @@ FORMS: Final[Mapping[str, Form]] = {
     COMPARE: Form(("backfill", "diff"), ("a", "b")),
     EXPLAIN: Form(("backfill", "diff"), ("a", "b"), required=("key",)),
     REVIEW: Form(("backfill", "review"), ("a", "b")),
-    PUBLISH: Form(("backfill", "publish"), ("revision",)),
+    PUBLISH: Form(("backfill", "publish"), ("run",)),
     SHADOW: Form(("backfill", "shadow"), ("revision",), required=("approval",)),
     CUTOVER: Form(("backfill", "cutover"), ("revision",), required=("approval",)),
     ROLLBACK: Form(("backfill", "rollback")),

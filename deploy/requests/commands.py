@@ -26,7 +26,7 @@ MOST_ROWS: Final = 10_000  # differences of each kind in a result; `backfill dif
 ROUNDS: Final = 3
 _CLI: Final = (sys.executable, "-m", "deploy.cli.main")
 _GROUPED: Final = ("--by=store", "--by=supplier", "--by=reason", "--by=week")
-_RUNS: Final = {EXPLAIN: ("a", "b"), PUBLISH: ("revision",), SHADOW: ("revision",)}
+_RUNS: Final = {EXPLAIN: ("a", "b"), PUBLISH: ("run",), SHADOW: ("revision",)}
 
 
 def command_line(

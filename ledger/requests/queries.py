@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from cdc.contracts.history_requests import CONFIRMED
+from cdc.contracts.history_requests import CONFIRMED, PUBLISH
 from ledger.kernel.transactions import fetch_one
 from ledger.kernel.unscoped_rows import read_all, read_one
 from ledger.messages import gettext_noop
@@ -27,6 +27,11 @@ SELECT id, kind, arguments::text AS arguments, requested_by, requested_at, confi
 FROM app.history_request
 """
 _ONE: Final = _COLUMNS + "WHERE id = %s"
+_TO_CONFIRM: Final = (
+    _COLUMNS
+    + """WHERE kind = ANY(%s) AND confirmed_by IS NULL AND cancelled_by IS NULL
+    AND finished_at IS NULL ORDER BY id"""
+)
 _NEWEST: Final = _COLUMNS + "WHERE kind = ANY(%s) ORDER BY id DESC LIMIT %s"
 _SAME: Final = (
     _COLUMNS
@@ -64,7 +69,11 @@ class Request:
     @property
     def given(self) -> dict[str, str]:
         """Return the arguments by name."""
-        return dict(json.loads(self.arguments))
+        found = dict(json.loads(self.arguments))
+        if self.kind == PUBLISH and "revision" in found:
+            # Earlier releases published the newest run of a revision, which the command accepts.
+            found["run"] = found.pop("revision")
+        return found
 
     @property
     def state(self) -> str:
@@ -100,6 +109,11 @@ def request_with(number: int) -> Request | None:
 def newest_requests(kinds: list[str], most: int) -> list[Request]:
     """Return the newest requests of these kinds, newest first."""
     return read_all(Request, _NEWEST, kinds, most)
+
+
+def requests_to_confirm() -> list[Request]:
+    """Return the requests that wait for a confirmation, oldest first."""
+    return read_all(Request, _TO_CONFIRM, sorted(CONFIRMED))
 
 
 def same_request(kind: str, arguments: Mapping[str, str]) -> Request | None:

@@ -20,7 +20,7 @@ DIGEST = "ab" * 6
         ("compare", {"a": "2", "b": "3"}, "backfill diff -- 2 3"),
         ("explain", {"a": "2", "b": "3", "key": "L|TEA"}, "backfill diff --key=L|TEA -- 2 3"),
         ("review", {"a": "2", "b": "3"}, "backfill review -- 2 3"),
-        ("publish", {"revision": "3"}, "backfill publish -- 3"),
+        ("publish", {"run": "local-b"}, "backfill publish -- local-b"),
         (
             "cutover",
             {"revision": "3", "approval": DIGEST},

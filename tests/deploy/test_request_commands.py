@@ -40,7 +40,7 @@ def test_a_comparison_prints_all_groups_and_rows(tmp_path: Path) -> None:
 
 def test_a_publication_of_an_unknown_run_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UnknownRun, match="run '3'"):
-        words(tmp_path, "publish", revision="3")
+        words(tmp_path, "publish", run="3")
 
 
 def test_a_tree_is_found_by_the_hash_of_its_rules(tmp_path: Path) -> None:

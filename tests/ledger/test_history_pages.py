@@ -119,7 +119,7 @@ def test_a_second_person_approves_and_the_requester_does_not(planted: psycopg.Co
 
 def test_an_operator_confirms_what_an_analyst_asks_for(planted: psycopg.Connection) -> None:
     ada, olga = person("analyst", "ada"), person("operator", "olga")
-    asked = post(ada, "/history/ask", kind="publish", revision=3)
+    asked = post(ada, "/history/ask", kind="publish", run="local-b")
     path = asked["Location"]
     assert "to confirm" in page(ada, path)
     assert "Confirm: Publish a run" not in page(ada, path)
@@ -130,7 +130,40 @@ def test_an_operator_confirms_what_an_analyst_asks_for(planted: psycopg.Connecti
 
     shown = page(ada, path)
     assert "Confirmed by olga" in shown
-    assert "inventory backfill publish 3" in shown
+    assert "inventory backfill publish local-b" in shown
+
+
+def test_a_publication_names_the_reviewed_run_and_is_offered_once(
+    planted: psycopg.Connection,
+) -> None:
+    lead, ada, olga = person("lead", "leo"), person("analyst", "ada"), person("operator", "olga")
+    execution, path = import_module("ledger.requests.execution"), "/history/reviews/900001/"
+    post(lead, f"{path}act", action="approved", reason="seen", growth=0)
+    assert 'name="run" value="local-b"' in page(ada, path)
+
+    asked = post(ada, "/history/ask", kind="publish", run="local-b")["Location"]
+    post(olga, f"{asked}act", action="confirm")
+    execution.finish(execution.take_next().id, execution.Ended(0, "", {"run": "local-b"}))
+    done = page(ada, path)
+    switch(planted, 3, 2)
+    switch(planted, 2, 3, rollback=True)
+
+    assert 'name="kind" value="publish"' not in done
+    assert 'name="kind" value="shadow"' in done
+    assert 'name="kind" value="publish"' in page(ada, path)
+
+
+def test_a_publication_of_an_earlier_release_names_a_revision(planted: psycopg.Connection) -> None:
+    planted.execute(
+        "INSERT INTO app.history_request (kind, arguments, requested_by)"
+        """ VALUES ('publish', '{"revision": "3"}', 'ada')"""
+    )
+
+    assert page(person("analyst", "ada"), "/history/").count("Publish a run") == 1
+    newest = import_module("ledger.requests.queries").newest_requests(["publish"], 1)[0]
+    assert "inventory backfill publish 3" in page(
+        person("analyst"), f"/history/requests/{newest.id}/"
+    )
 
 
 def test_a_refused_request_keeps_its_input(planted: psycopg.Connection) -> None:

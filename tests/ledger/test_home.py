@@ -91,6 +91,21 @@ def test_a_count_that_is_far_off_is_work_for_those_who_count(shop: psycopg.Conne
     assert lines("buyer") == []
 
 
+def test_an_operator_sees_requests_that_wait_for_a_confirmation(shop: psycopg.Connection) -> None:
+    for kind, by in (("publish", "ada"), ("run", "ada"), ("rollback", "olga"), ("shadow", "eve")):
+        shop.execute(
+            "INSERT INTO app.history_request (kind, arguments, requested_by, cancelled_by,"
+            " cancelled_at) VALUES (%s, '{}', %s, %s, now())",
+            (kind, by, "eve" if by == "eve" else None),
+        )
+
+    [found] = [line for line in lines("operator") if line[0].startswith("Requests to confirm")]
+
+    assert found[0] == "Requests to confirm asked by ada, olga; another operator confirms"
+    assert found[1:3] == ["Today", "2"]
+    assert not [line for line in lines("analyst") if line[0].startswith("Requests to confirm")]
+
+
 def test_an_unknown_cost_shows_no_money(shop: psycopg.Connection) -> None:
     reorder_proposal(shop, quantity_units=4, cost_minor=0)
 

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from cdc.contracts import history_requests as kinds
 from ledger.messages import gettext_noop
-from ledger.requests.queries import comparison_with, newest_requests
+from ledger.requests.queries import DONE, Request, comparison_with, newest_requests
 from ledger.reviews import queries as reviewed
 from ledger.reviews.queries import APPROVED, Review
 from ledger.reviews.service import Decision, decide_review, withdraw_review
@@ -30,9 +30,8 @@ from webui.shell.page import render_page
 
 SHOWN_CHARS: Final = 12
 _MOST_REQUESTS: Final = 100
-_WITH_APPROVAL: Final = (kinds.SHADOW, kinds.CUTOVER)
 _ABOUT: Final = {
-    kinds.PUBLISH: gettext_noop("Fill the changelogs of the revision from its newest run."),
+    kinds.PUBLISH: gettext_noop("Fill the changelogs of the revision from run B of this review."),
     kinds.SHADOW: gettext_noop(
         "Start the revision's workers beside the stack, and compare their decisions with those in"
         " force, three times."
@@ -141,8 +140,7 @@ def _steps(found: Review, actor: str, now: Switch | None) -> list[Step]:
     asked = newest_requests([*_ABOUT], _MOST_REQUESTS)
     steps = []
     for kind, about in _ABOUT.items():
-        arguments = {} if kind == kinds.ROLLBACK else {"revision": str(found.revision)}
-        arguments |= {"approval": found.digest} if kind in _WITH_APPROVAL else {}
+        arguments = _arguments(kind, found)
         same = (one for one in asked if (one.kind, one.given) == (kind, arguments))
         newest = next((one for one in same if one.requested_at >= found.requested_at), None)
         step = Step(
@@ -153,11 +151,20 @@ def _steps(found: Review, actor: str, now: Switch | None) -> list[Step]:
             command_text(kind, arguments, actor),
             None if newest is None else card_of(newest, actor),
             _switch_of(kind, found, now),
-            _is_due(kind, found, now),
+            _is_due(kind, found, now, newest),
             uuid4(),
         )
         steps.append(step)
     return steps
+
+
+def _arguments(kind: str, found: Review) -> dict[str, str]:
+    """Return the arguments of the step `kind` of a review."""
+    if kind == kinds.ROLLBACK:
+        return {}
+    if kind == kinds.PUBLISH:
+        return {"run": found.runs[1]}  # the run that the reviewer has compared
+    return {"revision": str(found.revision), "approval": found.digest}
 
 
 def _switch_of(kind: str, found: Review, now: Switch | None) -> Switch | None:
@@ -170,8 +177,17 @@ def _switch_of(kind: str, found: Review, now: Switch | None) -> Switch | None:
     return now if is_back else None
 
 
-def _is_due(kind: str, found: Review, now: Switch | None) -> bool:
+def _is_due(kind: str, found: Review, now: Switch | None, newest: Request | None) -> bool:
     is_deciding = now is not None and now.revision == found.revision
     if kind == kinds.ROLLBACK:
         return is_deciding and now is not None and now.may_be_reversed
-    return found.verdict == APPROVED and not is_deciding
+    if found.verdict != APPROVED or is_deciding:
+        return False
+    return not (kind == kinds.PUBLISH and _is_done(newest, now))
+
+
+def _is_done(newest: Request | None, now: Switch | None) -> bool:
+    """Return True if the request is done, and no revision has switched since."""
+    if newest is None or newest.state != DONE or newest.finished_at is None:
+        return False
+    return now is None or newest.finished_at > now.switched_at

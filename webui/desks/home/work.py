@@ -7,10 +7,12 @@ from urllib.parse import urlencode
 from django.urls import reverse
 from django.utils.translation import gettext
 
+from ledger.requests.queries import requests_to_confirm
 from ledger.tasks import kinds
 from ledger.webhooks.queries import trouble
 from webui.accounts.roles import (
     APPROVE_COUNTS,
+    CONFIRM_HISTORY,
     COUNT,
     DECIDE_PRICES,
     DECIDE_REORDERS,
@@ -177,6 +179,23 @@ def _system(_location: str) -> Iterable[Waiting]:
         yield Waiting(urgency, alarm.what, 1, alarm.action, gettext("Open the system"), url)
 
 
+def _requests(_location: str) -> Iterable[Waiting]:
+    """Yield a line for the requests on history that wait for a second person."""
+    found = requests_to_confirm()
+    if not found:
+        return
+    people = ", ".join(sorted({one.requested_by for one in found}))
+    yield Waiting(
+        urgency=TODAY,
+        what=gettext("Requests to confirm"),
+        items=len(found),
+        note=gettext("asked by %(people)s; another operator confirms") % {"people": people},
+        step=gettext("Open the request"),
+        url=reverse("history-request", args=[found[0].id]),
+        oldest=found[0].requested_at,
+    )
+
+
 def _of(found: Total, what: str, note: str, step: str, url: str) -> Iterable[Waiting]:
     if found.items:
         urgency = NOW if found.urgent else TODAY
@@ -209,4 +228,5 @@ _SOURCES: Final[tuple[tuple[str, Callable[[str], Iterable[Waiting]]], ...]] = (
     (RECEIVE, _deliveries),
     (TRANSFER, _transfers),
     (SETTLE_REJECTED, _system),
+    (CONFIRM_HISTORY, _requests),
 )
