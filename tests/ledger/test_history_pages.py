@@ -133,6 +133,26 @@ def test_an_operator_confirms_what_an_analyst_asks_for(planted: psycopg.Connecti
     assert "inventory backfill publish local-b" in shown
 
 
+def test_a_shadow_shows_every_comparison_with_all_counts(planted: psycopg.Connection) -> None:
+    ada, olga = person("analyst", "ada"), person("operator", "olga")
+    execution = import_module("ledger.requests.execution")
+    path = post(ada, "/history/ask", kind="shadow", revision=3, approval="ab" * 32)["Location"]
+    post(olga, f"{path}act", action="confirm")
+    counts = {"equal": 1_047, "only_former": 200, "only_new": 100, "changed": 1, "explanation": 0}
+    line = {"former": 2, "revision": 3, "records": 9, "moving": 5, **counts}
+    rounds = [line | {"at_s": at, "unapproved": 4} for at in (1_772_445_600, 1_772_445_610)]
+    execution.finish(execution.take_next().id, execution.Ended(1, "", rounds))
+
+    shown = page(ada, path)
+
+    assert "exit code 1: keys differ that are not approved." in shown
+    assert "Only revision 2</th>" in shown
+    assert "Only revision 3</th>" in shown
+    for at in ("2026-03-02 10:00:00", "2026-03-02 10:00:10"):
+        cells = "".join(f'<td class="n">{n}</td>' for n in ("1,047", 200, 100, 1, 0, 5, 4))
+        assert f'<th scope="row">{at}</th>{cells}' in shown
+
+
 def test_a_publication_names_the_reviewed_run_and_is_offered_once(
     planted: psycopg.Connection,
 ) -> None:

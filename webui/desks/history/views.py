@@ -1,6 +1,8 @@
 """Runs and requests of the analyst desk, and the recorded proofs."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any, Final
 from urllib.parse import urlencode
 from uuid import uuid4
@@ -19,7 +21,7 @@ from webui.accounts.roles import SEE_HISTORY, requires
 from webui.desks.history.cards import card_of, newest_cards, run_of_revision, runs_of
 from webui.desks.history.forms import CONFIRM, ActForm, AskForm
 from webui.desks.history.queries import recorded_proofs, switches
-from webui.desks.history.wording import KINDS, command_text
+from webui.desks.history.wording import KINDS, cell_text, command_text
 from webui.shell.commands import run_and_redirect, run_command
 from webui.shell.desk import Refusal
 from webui.shell.page import render_page
@@ -27,8 +29,10 @@ from webui.shell.page import render_page
 # Fields of a command's report that the page of its request shows, in this order.
 _SHOWN: Final = (
     *("run", "digest", "records", "keys", "units", "seconds", "directory", "revision", "code"),
-    *("verdict", "requested_by", "former", "records_written", "equal", "changed", "unapproved"),
+    *("verdict", "requested_by", "former", "partitions_written"),
 )
+# Numbers of keys in a comparison of two revisions. Each key whose decision waits counts once.
+_COUNTS: Final = ("equal", "only_former", "only_new", "changed", "explanation", "moving")
 
 
 @require_GET
@@ -100,11 +104,12 @@ def request_page(request: HttpRequest, number: int) -> HttpResponse:
 
 def _show_request(request: HttpRequest, number: int, refusal: Refusal | None) -> HttpResponse:
     found = known(number)
-    actor = request.user.get_username()
+    actor, document = request.user.get_username(), result_of(number)
     context = {
         "view": "runs",
         "card": card_of(found, actor),
-        "facts": _facts(result_of(number)),
+        "facts": _facts(document),
+        "comparisons": _comparisons(document),
         "is_mine": found.requested_by == actor,
         "again_id": uuid4(),
         "refusal": refusal,
@@ -122,12 +127,45 @@ def known(number: int) -> Request:
     return found
 
 
+@dataclass(frozen=True, slots=True)
+class RevisionComparison:
+    """One comparison of the deciding revision with another one, with numbers of keys in `counts`.
+
+    `counts` is in the order of `_COUNTS`. `at` is None, and `unapproved` too, for the comparison of
+    a switch: its record has no time, and a switch refuses unapproved keys.
+    """
+
+    former: int
+    revision: int
+    at: datetime | None
+    counts: list[int]
+    unapproved: int | None
+
+
+def _comparisons(document: Any) -> list[RevisionComparison]:  # noqa: ANN401 -- JSON of any command
+    """Return the comparisons that a shadow, a cut-over or a roll-back printed, oldest first."""
+    found = document if isinstance(document, list) else [document]
+    return [
+        RevisionComparison(
+            one["former"],
+            one["revision"],
+            datetime.fromtimestamp(one["at_s"], UTC) if "at_s" in one else None,
+            [one.get(name, 0) for name in _COUNTS],
+            one.get("unapproved"),
+        )
+        for one in found
+        if isinstance(one, dict) and "only_former" in one
+    ]
+
+
 def _facts(document: Any) -> list[tuple[str, object]]:  # noqa: ANN401 -- JSON of any command
     """Return the fields to show from a command's report, or from the last of several reports."""
     last = document[-1] if isinstance(document, list) and document else document
     if not isinstance(last, dict):
         return []
-    return [(name.replace("_", " "), last[name]) for name in _SHOWN if name in last]
+    return [
+        (name.replace("_", " "), cell_text(name, last[name])) for name in _SHOWN if name in last
+    ]
 
 
 @require_POST
