@@ -11,8 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from analytics.backfill.change.parameters import NULL, BadParameter, rule_of
+from analytics.backfill.change.parameters import BadParameter, rule_of
 from analytics.simulation.refusals import refused
+from cdc.contracts.policy_parameters import NULL
 from inventory.model.value import value
 from inventory.parameters.overlay import Overlay
 

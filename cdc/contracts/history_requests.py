@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
+from cdc.contracts import policy_parameters
 from inventory.model.value import value
 
 RUN: Final = "run"
@@ -111,7 +112,20 @@ def first_problem(kind: str, arguments: Mapping[str, str]) -> tuple[str, str] | 
             continue
         if len(text) > rule.longest or "\0" in text or not rule.pattern.fullmatch(text):
             return name, rule.words
+        if text and (problem := _parameter_problem(name, text)):
+            return name, problem
     return None
+
+
+def _parameter_problem(name: str, text: str) -> str:
+    """Return the reason why a run would refuse its argument `set` or `where`, or an empty text."""
+    if name not in ("set", "where"):
+        return ""
+    try:
+        policy_parameters.rule_of(*(([text],) if name == "set" else ([], [text])))
+    except policy_parameters.WrongParameter as error:
+        return error.reason
+    return ""
 
 
 def given_arguments(kind: str, arguments: Mapping[str, str]) -> dict[str, str]:

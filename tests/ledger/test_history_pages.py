@@ -133,6 +133,19 @@ def test_an_operator_confirms_what_an_analyst_asks_for(planted: psycopg.Connecti
     assert "inventory backfill publish local-b" in shown
 
 
+def test_parameters_of_a_run_are_checked_when_they_are_sent(planted: psycopg.Connection) -> None:
+    fields = {"kind": "run", "set": "safety_days=2", "where": "family=sS"}
+
+    wrong = post(person("analyst"), "/history/ask", **fields)
+    also_wrong = post(person("analyst"), "/history/ask", kind="run", set="pack_units=0")
+
+    assert (wrong.status_code, also_wrong.status_code) == (422, 422)
+    assert "no such policy column; similar columns: safety_centidays" in wrong.content.decode()
+    assert "pack_units must be an integer 1…1000000, got 0" in also_wrong.content.decode()
+    fields["set"] = "safety_centidays=200"
+    assert post(person("analyst"), "/history/ask", **fields).status_code == 302
+
+
 def test_a_shadow_shows_every_comparison_with_all_counts(planted: psycopg.Connection) -> None:
     ada, olga = person("analyst", "ada"), person("operator", "olga")
     execution = import_module("ledger.requests.execution")
