@@ -1,6 +1,7 @@
 """Pages of the analyst desk: differences down to one key, reviews by a second person, answers."""
 
 import json
+import re
 from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
@@ -251,6 +252,35 @@ def test_runs_with_progress_and_questions_come_from_the_snapshot(
     assert "What is lost?" in page(client, "/history/questions/")
     # The page offers only finished runs for a comparison.
     assert '<option value="local-b"' not in page(client, "/history/differences/")
+
+
+def test_a_comparison_preselects_two_runs_over_the_same_records(
+    planted: psycopg.Connection,
+) -> None:
+    client, runs = person("analyst"), {"local-d": (2, 9), "local-c": (3, 8), "local-a": (2, 8)}
+    listed = [
+        {"run": run, "logic_revision": revision, "records": records, "finished": True}
+        for run, (revision, records) in runs.items()
+    ]
+    import_module("ledger.requests.execution").write_snapshot({"runs": listed})
+    switch(planted, 2, 1)
+
+    for path in ("/history/", "/history/differences/"):
+        assert selected(page(client, path)) == {"a": ["local-a"], "b": ["local-c"]}
+    switch(planted, 3, 2)
+    # No run has newer rules than revision 3, so a person has to choose B.
+    assert selected(page(client, "/history/")) == {"a": ["local-c"], "b": []}
+    form = re.search(r'<select name="b".*?</select>', page(client, "/history/"), re.DOTALL)
+    assert form is not None
+    assert '<option value="live">' in form[0]
+
+
+def selected(shown: str) -> dict[str, list[str]]:
+    """Return the selected options of the comparison's form by field."""
+    return {
+        name: re.findall(r'value="([^"]*)" selected', choices)
+        for name, choices in re.findall(r'<select name="([ab])"(.*?)</select>', shown, re.DOTALL)
+    }
 
 
 def test_proofs_show_their_history(planted: psycopg.Connection) -> None:

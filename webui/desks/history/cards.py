@@ -97,10 +97,20 @@ def runs_of(found: Snapshot | None) -> list[Run]:
     return [] if found is None else [_run_of(one) for one in found.document.get("runs", [])]
 
 
-def run_of_revision(runs: Sequence[Run], revision: int) -> str:
-    """Return the name of the newest comparable run of a revision, or an empty text."""
-    fit = (one.run for one in runs if one.is_comparable and one.logic_revision == revision)
-    return next(fit, "")
+def chosen_runs(runs: Sequence[Run], deciding: int | None) -> dict[str, str]:
+    """Return the names of the runs that a new comparison preselects, as `a` and `b`.
+
+    B is the newest comparable run of a revision after the deciding one. A is the newest run of the
+    deciding revision that has as many records as B, otherwise its newest run. A name is empty if no
+    run fits.
+    """
+    fit = [one for one in runs if one.is_comparable and one.logic_revision is not None]
+    ours = [one for one in fit if one.logic_revision == deciding]
+    newer = (one for one in fit if deciding is not None and (one.logic_revision or 0) > deciding)
+    b = next(newer, None)
+    same = [one for one in ours if b is not None and one.records == b.records]
+    a = next(iter(same or ours), None)
+    return {"a": a.run if a else "", "b": b.run if b else ""}
 
 
 def _run_of(run: Mapping[str, Any]) -> Run:

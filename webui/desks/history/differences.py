@@ -10,7 +10,7 @@ from django.views.decorators.http import require_GET
 from cdc.contracts import history_requests as kinds
 from ledger.requests.queries import Request, result_of, same_request, snapshot
 from webui.accounts.roles import SEE_HISTORY, requires
-from webui.desks.history.cards import card_of, newest_cards, run_of_revision, runs_of
+from webui.desks.history.cards import card_of, chosen_runs, newest_cards, runs_of
 from webui.desks.history.choices import (
     chosen_filters,
     class_choices,
@@ -50,7 +50,7 @@ def comparisons(request: HttpRequest) -> HttpResponse:
         "cards": cards,
         "is_open": any(card.request.is_open for card in cards),
         "runs": runs,
-        "typed": {"a": run_of_revision(runs, decided[0].revision) if decided else ""},
+        "typed": chosen_runs(runs, decided[0].revision if decided else None),
         "command_id": uuid4(),
     }
     return render_page(request, "history/comparisons.html", context)

@@ -18,7 +18,7 @@ from ledger.messages import gettext_noop
 from ledger.requests.queries import Request, request_with, result_of, snapshot
 from ledger.requests.service import ask_history, cancel_request, confirm_request
 from webui.accounts.roles import SEE_HISTORY, requires
-from webui.desks.history.cards import card_of, newest_cards, run_of_revision, runs_of
+from webui.desks.history.cards import card_of, chosen_runs, newest_cards, runs_of
 from webui.desks.history.forms import CONFIRM, ActForm, AskForm
 from webui.desks.history.queries import recorded_proofs, switches
 from webui.desks.history.wording import KINDS, cell_text, command_text
@@ -46,7 +46,7 @@ def _show(request: HttpRequest, refusal: Refusal | None) -> HttpResponse:
     actor = request.user.get_username()
     cards, found, decided = newest_cards(actor), snapshot(), switches()
     runs = runs_of(found)
-    deciding = run_of_revision(runs, decided[0].revision) if decided else ""
+    chosen = chosen_runs(runs, decided[0].revision if decided else None)
     context = {
         "view": "runs",
         "cards": cards,
@@ -57,7 +57,7 @@ def _show(request: HttpRequest, refusal: Refusal | None) -> HttpResponse:
         "switch": decided[0] if decided else None,
         "command_id": uuid4(),
         "refusal": refusal,
-        "typed": refusal.form if refusal else {"a": deciding},
+        "typed": chosen | dict(refusal.form) if refusal else chosen,
     }
     status = 200 if refusal is None else refusal.status
     return render_page(request, "history/runs.html", context, status=status)
