@@ -15,6 +15,7 @@ from analytics.explain import explain
 from cdc.contracts.times import time_text
 from cdc.settings import Connections
 from inventory.explain import formatting
+from inventory.revision import LOGIC_REVISION
 from tests.ledger.folded import state_of
 from tests.ledger.postgres import Server
 from tests.ledger.rows import NOON, write
@@ -98,6 +99,21 @@ def test_the_page_counts_what_was_sold_in_the_last_hour_day_and_week() -> None:
     assert "Sessions of these 7 days: 1" in text
     assert "2026-03-02 11:30 2026-03-02 11:40 4" in text
     assert "inventory sales S --location L" in text
+
+
+def test_the_page_names_the_revision_that_decides_if_its_figures_are_of_another(
+    shop: psycopg.Connection,
+) -> None:
+    words = "Logic revision {} decides: proposals follow its rules and parameters."
+    revisions = (LOGIC_REVISION, LOGIC_REVISION + 1)
+    for revision in revisions:
+        shop.execute(
+            "INSERT INTO app.revision_switch (revision, switched_by) VALUES (%s, 'x')", (revision,)
+        )
+        shown = text_of(page("/items/L/S?tab=reorder"))
+        assert (words.format(revision) in shown) == (revision != LOGIC_REVISION)
+
+    assert f"follow those of revision {LOGIC_REVISION}, which the workers" in shown
 
 
 @pytest.mark.usefixtures("shop")

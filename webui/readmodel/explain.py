@@ -11,6 +11,7 @@ from typing import Final
 
 from cdc.contracts.times import us_of
 from cdc.contracts.topics import ON_HAND_CHANGELOG
+from cdc.deciding import NEWEST_SWITCH
 from inventory.explain.arrival import arrival
 from inventory.explain.lines import Source
 from inventory.explain.stock import Cause, CountFact, Document, StockFacts
@@ -178,6 +179,7 @@ class Item(Covered):
     partition: int
     offset: int
     logic_revision: int
+    deciding_revision: int | None
     as_of_us: int
     state: str
 
@@ -195,6 +197,7 @@ def item(inv_key: str) -> Item | None:
                {PRICE_SQL} AS price_minor, {PRICED_AT_SQL} AS priced_at_us,
                s.episode_state, s.reorder_id, s.policy_active, s.stream_time_us,
                s.generation, s.partition, s."offset", s.logic_revision,
+               (SELECT newest.revision FROM ({NEWEST_SWITCH}) newest) AS deciding_revision,
                greatest(at.as_of_us, s.as_of_us) AS as_of_us, s.state
         FROM read_model.stock s
         LEFT JOIN retail.product p ON p.code = s.sku
