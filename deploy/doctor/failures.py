@@ -18,6 +18,7 @@ from streams.exit_codes import NEW_GENERATION, REBUILD
 
 _PYTHON: Final = "sudo apt-get install -y python3.11 python3.11-venv && make clean install"
 _PROMOTE: Final = f"inventory revision promote {LOGIC_REVISION}"
+_ROLL_BACK: Final = "inventory backfill rollback"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,6 +71,9 @@ class Failure(Enum):
     LOG_DIFFERS = Entry("topics", NEW_GENERATION)
     OTHER_RULES_DECIDE = Entry(
         "rules", f"{_PROMOTE}{{without}}  # or deploy the code of revision {{decides}}", "warning"
+    )
+    SWITCHED_TO_OTHER_RULES = Entry(
+        "rules", f"{_ROLL_BACK}{{without}}  # or deploy the code of revision {{decides}}", "warning"
     )
     LAG = Entry("lag", "{repair}", "warning")  # restarts the reader that lags
     ARCHIVE_DAMAGED = Entry("archive", REARCHIVE)

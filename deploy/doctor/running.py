@@ -4,7 +4,7 @@ from typing import Any, Final, LiteralString
 
 from cdc.capture.admin import Drift, topic_drift
 from cdc.contracts.topics import APP_ID, REFERENCE, STOCK_EVENTS
-from cdc.deciding import deciding_revision
+from cdc.deciding import deciding_revision, former_revision
 from deploy.doctor.archive import archive
 from deploy.doctor.capturing import (
     connector,
@@ -115,14 +115,17 @@ def _kind_of(drift: Drift) -> Failure:
 def rules(home: Home) -> Row:
     """Check that this stack's workers run the logic revision that decides."""
     with reading(home) as connection:
-        decides = deciding_revision(connection)
+        decides, former = deciding_revision(connection), former_revision(connection)
     if decides == LOGIC_REVISION:
         return ok("rules", f"logic revision {decides} decides, and the workers here have it")
     found = f"logic revision {decides} decides, but the workers here have {LOGIC_REVISION}"
+    # `promote` would need an approval for the way back from a cut-over; a rollback needs none.
+    is_cut_over = former == LOGIC_REVISION
+    failure = Failure.SWITCHED_TO_OTHER_RULES if is_cut_over else Failure.OTHER_RULES_DECIDE
     if read_runtime(home_of(home, decides)).running:
-        return Failure.OTHER_RULES_DECIDE.row(found, decides=decides, without="")
+        return failure.row(found, decides=decides, without="")
     found += f"; desks keep the proposals of revision {decides} and get no new ones"
-    return Failure.OTHER_RULES_DECIDE.row(found, decides=decides, without=" --without-comparison")
+    return failure.row(found, decides=decides, without=" --without-comparison")
 
 
 def lag(home: Home) -> Row:

@@ -13,7 +13,9 @@ def show_status(found: dict[str, Any]) -> None:
         (name, s["state"], s["pid"], s["restarts"], s["url"] or "")
         for name, s in found["services"].items()
     ]
-    title = f"{found['phase']} · {found['home']} · logic revision {found['logic_revision']}"
+    # Another revision may decide: a row of `problems` then names both.
+    revision = f"workers of logic revision {found['logic_revision']}"
+    title = f"{found['phase']} · {found['home']} · {revision}"
     output.table(title, ("service", "state", "pid", "restarts", "address"), rows)
     lines = [line for name, s in found["services"].items() for line in _history(name, s)]
     lines += _figures(found) if found["phase"] != "down" else []

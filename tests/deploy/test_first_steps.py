@@ -110,7 +110,7 @@ def test_a_command_that_needs_the_stack_names_the_one_that_starts_it(line, home,
 def test_where_nothing_runs_nothing_is_stopped_shown_or_deleted(home, typed) -> None:
     code, told = typed("status")
     assert code == 1
-    assert told.startswith(f"down · {home.path} · logic revision {LOGIC_REVISION}")
+    assert told.startswith(f"down · {home.path} · workers of logic revision {LOGIC_REVISION}")
     assert told.endswith("repair: inventory up --detach")
     assert typed("down") == (0, f"nothing was running in {home.path}")
     assert typed("reset") == (0, f"nothing in {home.path}")

@@ -113,3 +113,12 @@ def test_rules_of_another_revision_that_decide_are_a_warning(home, ledger) -> No
     compared = running.rules(home)
     assert compared.repair.startswith(f"inventory revision promote {LOGIC_REVISION}  # or deploy")
     assert "get no new ones" not in compared.found
+
+    # Without an approval `promote` refuses every differing key. The way back is a rollback.
+    ledger.execute(
+        "INSERT INTO app.revision_switch (revision, former, switched_by) VALUES (%s, %s, 'test')",
+        (LOGIC_REVISION + 1, LOGIC_REVISION),
+    )
+    cut_over = running.rules(home)
+    assert cut_over.repair.startswith("inventory backfill rollback  # or deploy the code of")
+    assert cut_over.found == compared.found

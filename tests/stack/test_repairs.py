@@ -250,6 +250,11 @@ ELSEWHERE: Final[dict[Failure, str]] = {
     Failure.CAPTURE_DAMAGED: _CAPTURE,
     Failure.ARCHIVE_DAMAGED: _ARCHIVE,
     Failure.ARCHIVE_FILE_UNLISTED: _ARCHIVE,
+    # This test runs the printed command after a real cut-over.
+    Failure.SWITCHED_TO_OTHER_RULES: (
+        "tests/stack/test_one_change.py"
+        "::test_every_command_of_the_page_works_while_the_retailer_trades"
+    ),
     Failure.PROOF_DIFFERS: _PROOF,
     Failure.PROOF_OLD: _PROOF,
     Failure.SERVICE_STARTS: (
