@@ -328,6 +328,20 @@ def test_the_page_escapes_names_and_loads_nothing(
     assert text.count('class="bar') > 3
 
 
+def test_columns_of_numbers_are_aligned_with_their_absent_values(
+    home: Home, scratch: Scratch, tmp_path: Path
+) -> None:
+    found = home.compare(home.run(), home.run(two_runs.higher_reorder_point), scratch)
+
+    text = write_page(found, tmp_path / "diff.html").read_text()
+
+    assert '<td class="n">–</td>' in text
+    assert "<td>–</td>" not in text
+    assert '<th class="n">A units</th>' in text
+    # A week and a record end in a digit, but they are no amounts.
+    assert re.search(r"<td>\d{4}-\d\d-\d\d</td><td>\d+@\d+</td>", text)
+
+
 def test_a_long_table_states_how_many_rows_are_missing(
     home: Home, scratch: Scratch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -19,6 +19,7 @@ from analytics.backfill.diff.wording import (
     COUNT_COLUMNS,
     GROUP_COLUMNS,
     KIND_TITLES,
+    TEXT_COLUMNS,
     TOTAL_COLUMNS,
     count_rows,
     group_cells,
@@ -39,7 +40,8 @@ _HEAD: Final = """<!DOCTYPE html>
 body {{ font: 15px/1.45 system-ui, sans-serif; margin: 2rem auto; max-width: 80rem; padding: 0 1rem;
   color: #1d2733; background: #fff; }}
 table {{ border-collapse: collapse; margin: .5rem 0 1.5rem; }}
-th, td {{ border-bottom: 1px solid #d5dbe1; padding: .25rem .6rem; text-align: left; }}
+th, td {{ border-bottom: 1px solid #d5dbe1; padding: .25rem .6rem; text-align: left;
+  white-space: nowrap; }}
 td.n, th.n {{ text-align: right; font-variant-numeric: tabular-nums; }}
 .bar {{ display: inline-block; height: .7rem; background: #2b6cb0; }}
 .less {{ background: #b7791f; }}
@@ -119,12 +121,12 @@ def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 def _raw_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Return a table. The cells of `rows` are HTML already."""
-    head = "".join(f"<th>{escape(column)}</th>" for column in columns)
-    lines = ["".join(_data(cell) for cell in row) for row in rows]
+    marks = ["" if column in TEXT_COLUMNS else ' class="n"' for column in columns]
+    named = zip(columns, marks, strict=True)
+    head = "".join(f"<th{mark}>{escape(column)}</th>" for column, mark in named)
+    lines = [
+        "".join(f"<td{mark}>{cell}</td>" for cell, mark in zip(row, marks, strict=True))
+        for row in rows
+    ]
     body = "".join(f"<tr>{line}</tr>\n" for line in lines)
     return f'<div class="scroll"><table><tr>{head}</tr>\n{body}</table></div>\n'
-
-
-def _data(cell: str) -> str:
-    is_number = cell[-1:].isdigit() and not cell[:1].isalpha()
-    return f'<td class="n">{cell}</td>' if is_number else f"<td>{cell}</td>"

@@ -30,6 +30,8 @@ _OWN: Final = {
     REORDER: ("supplier", "A units", "B units", "A cost", "B cost", "B minus A"),
     PRICE: ("A price", "B price", "B minus A"),
 }
+# Columns of texts, here and in tables of the page. The cells of all other columns are numbers.
+TEXT_COLUMNS: Final = frozenset({"total", "kind", "group", "meaning", "supplier", "", *_COMMON})
 
 
 def row_columns(kind: str) -> tuple[str, ...]:
