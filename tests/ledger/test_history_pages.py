@@ -109,7 +109,8 @@ def test_a_second_person_approves_and_the_requester_does_not(planted: psycopg.Co
 
     shown = page(ada, "/history/reviews/900001/")
     assert "Approved by leo" in shown
-    assert "inventory backfill cutover --approval=" in shown
+    command = 'inventory backfill cutover <span class="unbroken">--approval='
+    assert command in shown  # the option stays in one line
     verdicts = planted.execute("SELECT verdict, growth, decided_by FROM app.diff_verdict")
     assert verdicts.fetchall() == [("approved", 7, "leo")]
     assert (
@@ -131,7 +132,7 @@ def test_an_operator_confirms_what_an_analyst_asks_for(planted: psycopg.Connecti
 
     shown = page(ada, path)
     assert "Confirmed by olga" in shown
-    assert "inventory backfill publish local-b" in shown
+    assert 'inventory backfill publish <span class="unbroken">local-b</span>' in shown
 
 
 def test_parameters_of_a_run_are_checked_when_they_are_sent(planted: psycopg.Connection) -> None:
@@ -216,10 +217,30 @@ def test_an_answer_is_a_table_bars_and_csv(planted: psycopg.Connection) -> None:
     shown = page(client, "/history/answers/900002/?value=sold_units")
     sent: Any = client.get("/history/answers/900002.csv")
 
+    assert "<h1>Shrink <small>" in shown
     assert '<h2 id="chart-h">Sold units</h2>' in shown
+    assert '<th scope="col" class="n">Lost, EUR</th>' in shown
     assert '<td class="n">12.50</td>' in shown
     lines = b"".join(sent.streaming_content).decode().splitlines()
     assert lines == ["store,sold_units,lost_minor", "ROME-1,7,1250", "'=OSLO"]
+
+
+def test_an_answer_has_the_question_as_its_title_and_days_without_a_time(
+    planted: psycopg.Connection,
+) -> None:
+    execution, client = import_module("ledger.requests.execution"), person("analyst")
+    question = {"name": "lost", "text": "Which sales were lost?", "statement": "SELECT 1"}
+    execution.write_snapshot({"questions": [question]})
+    path = post(client, "/history/ask", kind="question", name="lost", run="local-a")["Location"]
+    days = ("2026-11-24 00:00:00", "2026-11-25 00:00:00")
+    rows = [{"day": day, "at": f"{day[:11]}09:00:00", "units": 3} for day in days]
+    execution.finish(execution.take_next().id, execution.Ended(0, "", rows))
+
+    shown = page(client, path.replace("requests", "answers"))
+
+    assert "<h1>Which sales were lost? <small>local-a, 2 rows" in shown
+    assert "<td>2026-11-24</td><td>2026-11-24 09:00:00</td>" in shown
+    assert "<span>2026-11-25 2026-11-25 09:00:00</span>" in shown
 
 
 def test_runs_with_progress_and_questions_come_from_the_snapshot(

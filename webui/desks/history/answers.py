@@ -1,6 +1,7 @@
 """Pages that ask questions over the whole history, and show answers as table, bars and CSV."""
 
 import csv
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -11,11 +12,11 @@ from django.http.response import HttpResponseBase
 from django.views.decorators.http import require_GET
 
 from cdc.contracts import history_requests as kinds
-from ledger.requests.queries import result_of, snapshot
+from ledger.requests.queries import Request, result_of, snapshot
 from webui.accounts.roles import SEE_HISTORY, requires
 from webui.desks.history.cards import card_of, newest_cards, runs_of
 from webui.desks.history.views import known
-from webui.desks.history.wording import cell_text, column_title, is_number
+from webui.desks.history.wording import answer_title, cell_text, is_number
 from webui.shell.commands import query_text
 from webui.shell.page import render_page
 from webui.shell.spreadsheet import safe_text
@@ -23,6 +24,7 @@ from webui.shell.spreadsheet import safe_text
 MOST_ROWS: Final = 200
 BARS: Final = 30
 FULL: Final = 100  # length of the longest bar
+_MIDNIGHT: Final = re.compile(r"\d{4}-\d\d-\d\d[ T]00:00:00(\+00:00|Z)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,17 +80,20 @@ def answer(request: HttpRequest, number: int) -> HttpResponse:
     numbers = [name for name in columns if any(is_number(row.get(name)) for row in rows)]
     wanted = query_text(request, "value", 80)
     shown = wanted if wanted in numbers else (numbers[-1] if numbers else "")
+    labels, days = [name for name in columns if name not in numbers], _day_columns(columns, rows)
+    asked = known(number)
     context = {
         "view": "questions",
-        "card": card_of(known(number), request.user.get_username()),
-        "columns": [(column_title(name), name in numbers) for name in columns],
-        "rows": [_cells(columns, row) for row in rows[:MOST_ROWS]],
+        "card": card_of(asked, request.user.get_username()),
+        "question": _question_of(asked),
+        "columns": [(answer_title(name), name in numbers) for name in columns],
+        "rows": [_cells(columns, row, days) for row in rows[:MOST_ROWS]],
         "total": len(rows),
         "most": MOST_ROWS,
-        "numbers": [(name, column_title(name)) for name in numbers],
+        "numbers": [(name, answer_title(name)) for name in numbers],
         "shown": shown,
-        "shown_title": column_title(shown),
-        "bars": _bars(rows[:BARS], [c for c in columns if c not in numbers], shown),
+        "shown_title": answer_title(shown),
+        "bars": _bars([_dated(row, days) for row in rows[:BARS]], labels, shown),
         "full": FULL,
     }
     return render_page(request, "history/answer.html", context)
@@ -127,11 +132,34 @@ def _csv_cell(cell: Any) -> Any:  # noqa: ANN401 -- a JSON value
     return safe_text(", ".join(map(str, cell)) if isinstance(cell, list) else str(cell))
 
 
-def _cells(columns: Sequence[str], row: Mapping[str, Any]) -> list[Cell]:
+def _cells(columns: Sequence[str], row: Mapping[str, Any], days: frozenset[str]) -> list[Cell]:
+    shown = _dated(row, days)
     return [
-        Cell(column_title(name), cell_text(name, row.get(name)), is_number(row.get(name)))
+        Cell(answer_title(name), cell_text(name, shown.get(name)), is_number(shown.get(name)))
         for name in columns
     ]
+
+
+def _question_of(asked: Request) -> str:
+    """Return the text of the prepared question, or its name if the prover has not listed it."""
+    name, found = asked.given.get("name", ""), snapshot()
+    listed = [] if found is None else found.document.get("questions", [])
+    return next((str(one["text"]) for one in listed if one["name"] == name), name)
+
+
+def _day_columns(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> frozenset[str]:
+    """Return the columns in which each time is the start of a day, UTC."""
+    times = {name: [row[name] for row in rows if row.get(name) is not None] for name in columns}
+    return frozenset(
+        name
+        for name, found in times.items()
+        if found and all(isinstance(one, str) and _MIDNIGHT.fullmatch(one) for one in found)
+    )
+
+
+def _dated(row: Mapping[str, Any], days: frozenset[str]) -> dict[str, Any]:
+    """Return the row with a date instead of a time in each column of `days`."""
+    return {name: cell[:10] if name in days and cell else cell for name, cell in row.items()}
 
 
 def _bars(rows: Sequence[Mapping[str, Any]], labels: Sequence[str], name: str) -> list[Bar]:

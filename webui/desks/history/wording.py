@@ -4,6 +4,8 @@ import shlex
 from collections.abc import Mapping
 from typing import Any, Final
 
+from django.conf import settings
+
 from cdc.contracts import history_requests as kinds
 from cdc.contracts.history_requests import command_of
 from inventory.explain.formatting import micro_text, money_text, units_text
@@ -64,6 +66,12 @@ def column_title(name: str) -> str:
         name = name.removesuffix(end)
     text = name.replace("_", " ")
     return text[:1].upper() + text[1:]
+
+
+def answer_title(name: str) -> str:
+    """Return the heading of an answer's column: `Lost, EUR` for `lost_minor`."""
+    title = column_title(name)
+    return f"{title}, {settings.CURRENCY}" if name.endswith("_minor") else title
 
 
 def cell_text(name: str, cell: Any) -> str:  # noqa: ANN401 -- a JSON value

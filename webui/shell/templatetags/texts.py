@@ -1,5 +1,6 @@
 """Texts in the person's language: messages from Python, codes, and texts of scripts."""
 
+import re
 from functools import cache
 
 from django import template
@@ -24,6 +25,12 @@ def _translated(text: str | None) -> str:
 def words(code: str | None) -> str:
     """Return a code as words: `cover_over_guard` as `cover over guard`, or their translation."""
     return translated((code or "").replace("_", " "), gettext)
+
+
+@register.filter
+def parts(command: str) -> list[str]:
+    """Return the words of a command and the white space between them, in their order."""
+    return re.split(r"(\s+)", command)
 
 
 @register.simple_tag
