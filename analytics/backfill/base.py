@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Final
 
 from analytics.archive.manifest import Manifest
-from analytics.backfill.finished import finished_rows
-from analytics.backfill.plan import BaseRun, Plan, directory_of, load, make_plan, named
+from analytics.backfill.finished import finished_of, finished_rows
+from analytics.backfill.plan import BaseRun, Plan, load, make_plan, named
 from analytics.backfill.seal import seal_of_run
 from analytics.damage import Damage
 from analytics.engines.unit import ManifestRow, continued_unit
@@ -46,7 +46,7 @@ def base_of(runs: Path, name: str) -> Base:
         UnusableBase: no such run exists, or it is unfinished or damaged.
     """
     try:
-        directory = directory_of(runs, name)
+        directory = finished_of(runs, name)[0]
         plan = load(directory)
         rows = finished_rows(directory, plan)
         return Base(plan, seal_of_run(directory), rows)

@@ -1,12 +1,25 @@
-"""The results of a finished run, after plan, tasks, report and every result file were checked."""
+"""Finished runs: their names, and their results after all of their files were checked."""
 
 from pathlib import Path
 
-from analytics.backfill.plan import Plan, UnknownRun
-from analytics.backfill.seal import load_report, refuse_unsealed
+from analytics.backfill.plan import Plan, UnknownRun, directories_of
+from analytics.backfill.seal import RUN_FILE, load_report, refuse_unsealed
 from analytics.backfill.units import finished_units
 from analytics.engines import results
 from analytics.engines.unit import ManifestRow
+
+
+def finished_of(runs: Path, name: str) -> list[Path]:
+    """Return the directories of the finished runs that `name` names, newest first; at least one.
+
+    `name` is as in `directories_of`. A run that computes, or that was interrupted, is skipped. If
+    no run is finished, return the unfinished ones: their reader names the missing units.
+
+    Raises:
+        UnknownRun: no such run exists.
+    """
+    known = directories_of(runs, name)
+    return [directory for directory in known if (directory / RUN_FILE).exists()] or known
 
 
 def finished_rows(directory: Path, plan: Plan) -> tuple[ManifestRow, ...]:

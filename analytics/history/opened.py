@@ -8,7 +8,8 @@ from typing import Any, Final
 
 from analytics.archive.manifest import open_manifest
 from analytics.backfill.diff.tables import SCHEMAS as DIFF_SCHEMAS
-from analytics.backfill.plan import PLAN_FILE, Plan, directory_of, load, partial_text
+from analytics.backfill.finished import finished_of
+from analytics.backfill.plan import PLAN_FILE, Plan, load, partial_text
 from analytics.backfill.read_files import planned_files, present_files
 from analytics.backfill.run import runs_dir
 from analytics.backfill.seal import load_report, refuse_unsealed
@@ -90,7 +91,8 @@ def open_history(
 ) -> History:
     """Write those requested tables that are absent. Return all requested tables.
 
-    If no run exists, `last` gives only the tables of the log.
+    `last` and a logic revision name the newest finished run. If no run exists, `last` gives only
+    the tables of the log.
 
     Raises:
         NoHistory: the run is unfinished, or nothing is archived, or `diff` holds no comparison.
@@ -105,7 +107,7 @@ def open_history(
         log = _log_group(settings, part, request.out)
         written = write_log(log, part, progress)
         return History(None, (log,), request.diff, written, _spill(settings))
-    directory = directory_of(runs_dir(settings), request.run)
+    directory = finished_of(runs_dir(settings), request.run)[0]
     plan = load(directory)
     if plan.base is not None:
         step = "name a run from the first record on with `--run`"
@@ -137,7 +139,10 @@ def _finished(directory: Path, plan: Plan) -> tuple[ManifestRow, ...]:
         problem = (
             f"run {plan.run} is unfinished: {len(missing)} of {len(plan.units)} units are missing"
         )
-        step = "repeat the command that began the run, or name another run with `--run`"
+        step = (
+            "wait for the command that computes it, or repeat that command; `--run` names another "
+            "run, `--run none` reads only the log"
+        )
         raise NoHistory(problem, KEPT, step)
     refuse_unsealed(directory)
     return tuple(finished[unit.name] for unit in plan.units)

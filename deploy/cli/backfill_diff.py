@@ -28,8 +28,8 @@ _EXPLANATION: Final = ("section", "line", "A", "B", "")
 RunOrLive = Annotated[
     str,
     typer.Argument(
-        help="Name of a finished run, last, a logic revision for its newest run, or live for what "
-        "the workers published."
+        help="Name of a finished run; last or a logic revision for its newest finished run, or "
+        "the newest that ends where the other side ends; or live for what the workers published."
     ),
 ]
 By = Annotated[

@@ -27,7 +27,10 @@ _ARCHIVE: Final = "INVENTORY_ARCHIVE"
 
 RUN: Final = "Name of a run, last, or the number of a logic revision for its newest run."
 
-Run = Annotated[str, typer.Argument(help=RUN)]
+FINISHED_RUN: Final = (
+    "Name of a run, last, or the number of a logic revision for its newest finished run."
+)
+Run = Annotated[str, typer.Argument(help=FINISHED_RUN)]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Engine = Annotated[str, typer.Option(help="Engine: local or spark.")]
 Master = Annotated[

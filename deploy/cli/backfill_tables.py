@@ -7,7 +7,7 @@ import typer
 
 from deploy import output
 from deploy.cli.backfill_group import add_command
-from deploy.cli.backfill_options import RUN, Archive, Json, WholeArchive, use_archive
+from deploy.cli.backfill_options import FINISHED_RUN, Archive, Json, WholeArchive, use_archive
 from deploy.stack.home import default_home
 
 
@@ -19,7 +19,9 @@ def register(_app: typer.Typer) -> None:
 def tables(
     run: Annotated[
         str,
-        typer.Argument(metavar="[RUN]", help=f"{RUN} `none` writes only the tables of the log."),
+        typer.Argument(
+            metavar="[RUN]", help=f"{FINISHED_RUN} `none` writes only the tables of the log."
+        ),
     ] = "last",
     *,
     archive: Archive = "",

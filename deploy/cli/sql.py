@@ -9,7 +9,7 @@ from typing import Annotated, Final
 import typer
 
 from deploy import output
-from deploy.cli.backfill_options import RUN, Archive, WholeArchive, use_archive
+from deploy.cli.backfill_options import FINISHED_RUN, Archive, WholeArchive, use_archive
 from deploy.cli.query_output import Form, print_rows
 from deploy.errors import StackError
 from deploy.stack.home import Home, default_home
@@ -27,7 +27,9 @@ History = Annotated[
 Run = Annotated[
     str | None,
     typer.Option(
-        metavar="RUN", help=f"For --history: {RUN[0].lower()}{RUN[1:-1]}, or none. Default: last."
+        metavar="RUN",
+        help=f"For --history: {FINISHED_RUN[0].lower()}{FINISHED_RUN[1:-1]}, or none. "
+        "Default: last, the newest finished run.",
     ),
 ]
 Diff = Annotated[

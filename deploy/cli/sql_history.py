@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from analytics.backfill.plan import directory_of
+from analytics.backfill.run import runs_dir
 from analytics.damage import Damage
 from analytics.history.duck import DuckHistory, QueryRefused
 from analytics.history.opened import History, Request, open_history
@@ -84,6 +86,10 @@ def session(source: Source) -> Iterator[tuple[DuckHistory, History]]:
     history = open_history(settings, source.request, written)
     if history.run is None and source.run != _NO_RUN:
         output.errors.print("no run yet, so only the tables of the log: inventory backfill run")
+    if history.run is not None:
+        newest = directory_of(runs_dir(settings), source.run).name
+        if newest != history.run:
+            output.errors.print(f"run {newest} is unfinished; the rows are of run {history.run}")
     duck = DuckHistory(history.files, history.spill)
     try:
         yield duck, history

@@ -25,6 +25,7 @@ from analytics.backfill.plan import load
 from analytics.backfill.run import runs_dir
 from analytics.backfill.seal import RUN_FILE, RUN_MANIFEST
 from analytics.engines.results import OUTPUTS, STATES, ResultFile
+from inventory.revision import LOGIC_REVISION
 from tests.analytics import two_runs
 from tests.analytics.two_runs import Change, Home, a_history, a_home
 
@@ -191,6 +192,26 @@ def test_an_unfinished_run_is_named_with_its_missing_units(tmp_path: Path) -> No
 
     assert f"run {a} is unfinished: 1 of {len(lines)} units" in refusal(home, a, b).problem
     assert refusal(home, a, "nothing").problem.startswith("no run 'nothing'")
+
+
+def test_last_and_a_revision_name_the_newest_finished_runs_with_equal_ends(tmp_path: Path) -> None:
+    home = a_home(tmp_path / "home", a_history(steps=60))
+    a, b = home.run(), home.run(two_runs.one_pack_more)
+    runs = runs_dir(home.settings)
+    ends = load(runs / a).ends
+    verified = home.run(ends=ends | {0: ends[0] - 1})
+    computing = home.run(two_runs.lower_floor)
+    (runs / computing / RUN_FILE).unlink()
+
+    def names(one: str, other: str) -> tuple[str, str]:
+        found = compared_runs(runs, one, other)
+        return found.a.name, found.b.name
+
+    assert names(a, "last") == (a, b)
+    assert names("last", b) == (a, b)
+    assert names("last", "last") == (verified, verified)
+    assert names(a, str(LOGIC_REVISION)) == (a, b)
+    assert f"run {computing} is unfinished" in refusal(home, a, computing).problem
 
 
 def other_topic(home: Home) -> None:

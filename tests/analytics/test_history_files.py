@@ -18,6 +18,7 @@ from analytics.history.catalogue import BY_NAME
 from analytics.history.opened import NoHistory, Request, open_history
 from analytics.locks import exclusive
 from cdc.settings import Connections
+from inventory.revision import LOGIC_REVISION
 from tests.analytics import two_runs
 from tests.analytics.histories import PARTITIONS, generate
 from tests.analytics.history_homes import SMALL, a_small_home, rows
@@ -146,6 +147,17 @@ def test_an_unfinished_run_is_refused(fresh: Home) -> None:
     with pytest.raises(NoHistory, match="is unfinished") as refused:
         open_history(fresh.settings, Request())
     assert "--run" in refused.value.step
+
+
+@pytest.mark.parametrize("name", ["last", str(LOGIC_REVISION)])
+def test_while_another_run_computes_the_newest_finished_run_is_read(fresh: Home, name: str) -> None:
+    finished = open_history(fresh.settings, Request()).run
+    computing = fresh.run(ends={0: 20, 1: 0, 2: 7})
+    (runs_dir(fresh.settings) / computing / RUN_FILE).unlink()
+
+    assert open_history(fresh.settings, Request(run=name)).run == finished
+    with pytest.raises(NoHistory, match=f"run {computing} is unfinished"):
+        open_history(fresh.settings, Request(run=computing))
 
 
 def test_damage_is_found_before_a_table_is_written(fresh: Home) -> None:

@@ -11,6 +11,8 @@ from typer.testing import CliRunner, Result
 
 from analytics.backfill.diff.scratch import Scratch
 from analytics.backfill.diff.tables import write_tables
+from analytics.backfill.run import runs_dir
+from analytics.backfill.seal import RUN_FILE
 from deploy.cli.main import app
 from deploy.errors import StackError
 from tests.analytics import two_runs
@@ -167,6 +169,20 @@ def test_the_command_for_tables_names_rows_and_directories(
     assert report["directories"] == {"run": str(tmp_path / "out"), "log": str(tmp_path / "out")}
     assert "all partitions exist already, so nothing was written" in second.stdout
     assert "states" not in json.loads(log.stdout)["rows"]
+
+
+def test_while_a_run_computes_the_newest_finished_one_answers(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    home = a_home(tmp_path / "home", a_history(steps=20))
+    finished, computing = home.run(), home.run(two_runs.lower_floor)
+    (runs_dir(home.settings) / computing / RUN_FILE).unlink()
+    monkeypatch.setenv("INVENTORY_HOME", str(home.settings.home))
+
+    done = CliRunner().invoke(app, ["sql", "--history", "SELECT count(*) AS keys FROM states"])
+
+    assert done.stdout.split() == ["keys", "9"]
+    assert f"run {computing} is unfinished; the rows are of run {finished}" in done.stderr
 
 
 def test_without_a_run_the_log_is_queried_and_the_next_step_is_named(

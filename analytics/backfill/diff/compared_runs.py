@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from analytics.backfill.finished import finished_rows
-from analytics.backfill.plan import Plan, directories_of, load, partial_text
+from analytics.backfill.finished import finished_of, finished_rows
+from analytics.backfill.plan import Plan, load, partial_text
 from analytics.backfill.read_files import planned_files, same_records
 from analytics.damage import Damage
 from analytics.engines.unit import ManifestRow
@@ -111,20 +111,21 @@ def compared_runs(runs: Path, a: str, b: str) -> ComparedRuns:
 
 
 def _directories(runs: Path, a: str, b: str) -> tuple[Path, Path]:
-    """Return the directories of the newest runs that `a` and `b` name.
+    """Return the directories of the newest finished runs that `a` and `b` name.
 
-    A logic revision names several runs. For `2` and `3` return the newest runs of these revisions
-    that end at the same offsets. If no such runs exist, return the newest run of each revision.
+    `last` and a logic revision name several runs. For `2` and `3` return the newest runs of these
+    revisions that end at the same offsets. For a run and `last` return the run, and the newest
+    other run that ends where it does. If no such runs exist, return the newest run of each name.
     """
-    known = [directories_of(runs, name)[: None if name.isdecimal() else 1] for name in (a, b)]
-    if len(known[0]) == len(known[1]) == 1:
-        return known[0][0], known[1][0]
-    for theirs in known[1]:
-        ends = load(theirs).ends
-        for ours in known[0]:
-            if load(ours).ends == ends:
-                return ours, theirs
-    return known[0][0], known[1][0]
+    ours, theirs = finished_of(runs, a), finished_of(runs, b)
+    if len(ours) == len(theirs) == 1:
+        return ours[0], theirs[0]
+    for their in theirs:
+        ends = load(their).ends
+        for our in ours:
+            if (a == b or our != their) and load(our).ends == ends:
+                return our, their
+    return ours[0], theirs[0]
 
 
 def _refuse_other_history(a: Plan, b: Plan) -> None:

@@ -29,7 +29,7 @@ from analytics.backfill.diff.published import Live, PublishedPartition, live_of,
 from analytics.backfill.diff.scratch import Scratch
 from analytics.backfill.diff.sides import Side
 from analytics.backfill.diff.stream import Entry, paired
-from analytics.backfill.plan import directory_of
+from analytics.backfill.finished import finished_of
 from analytics.backfill.run import runs_dir
 from analytics.damage import Damage
 from analytics.kafka import TopicUnreadable
@@ -134,7 +134,7 @@ def live_and_run(settings: Connections, a: str, b: str) -> tuple[Live, LiveAndRu
         problem = "A and B are both the live state"
         raise NotComparable(problem, KEPT, "name a run or a revision as the other side")
     with incomparable():
-        run = compared_run(directory_of(runs_dir(settings), b if a == LIVE else a))
+        run = compared_run(finished_of(runs_dir(settings), b if a == LIVE else a)[0])
         live = live_of(settings)
     return live, sides_of(live, run, settings.archive_location, is_live_a=a == LIVE)
 
