@@ -36,6 +36,7 @@ from analytics.simulation.unit_task import (
     Plan,
     Surveyed,
     UnitSimulated,
+    longer,
     simulate_unit,
     survey,
 )
@@ -188,6 +189,9 @@ def _merge(found: UnitSimulated, one: UnitSimulated) -> None:
     found.left_out += one.left_out
     found.answered_minutes += one.answered_minutes
     found.never_replenished += one.never_replenished
+    found.off_us += one.off_us
+    found.changed.update(one.changed)
+    found.period = longer(found.period, one.period)
     found.digest = add(found.digest, one.digest)
     for scenario, problem in one.problems.items():
         found.problems[scenario] = min(problem, found.problems.get(scenario, problem))

@@ -23,12 +23,17 @@ from inventory.tables.stock_count import TABLE as COUNTS
 
 
 class Facts:
-    """A reader of one item's records. `problem` is the first refusal of a changed policy row."""
+    """A reader of one item's records.
+
+    `problem` is the first refusal of a changed policy row. `is_changed` is True if the overlay has
+    changed a policy row.
+    """
 
     def __init__(
         self, history: KeyHistory, overlay: Overlay, assumptions: Assumptions, shelf: Shelf
     ) -> None:
         self.problem = ""
+        self.is_changed = False
         self._history = history
         self._overlay = overlay
         self._parameters = assumptions.parameters
@@ -78,6 +83,7 @@ class Facts:
         if after is None:
             self._append(event, before, None)
             return
+        same = policy_row(self._history, after, (), self._parameters)
         changed = policy_row(self._history, after, self._overlay, self._parameters)
         problem = self._append(event, before, changed)
         if problem:
@@ -85,6 +91,8 @@ class Facts:
             self._shelf.outcome.refused_policies = 1
             changed = after
             self._append(event, before, changed)
+        else:
+            self.is_changed = self.is_changed or changed != same
         rows[identity] = changed
 
     def _count(self, event: Event) -> None:

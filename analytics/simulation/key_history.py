@@ -81,6 +81,17 @@ class KeyHistory:
             policy is not None and policy.replenish_family != OFF.code for policy in policies
         )
 
+    def off_us(self, end_us: int) -> int:
+        """Return the time up to `end_us` in which the log's policy lets the fold open no need."""
+        spans = [(self.start_us, None if self.start is None else self.start.policy)]
+        spans += [(event.at_us, event.policy) for event in self.events]
+        edges = [*(at_us for at_us, _policy in spans[1:]), end_us]
+        return sum(
+            max(0, until_us - from_us)
+            for (from_us, policy), until_us in zip(spans, edges, strict=True)
+            if policy is None or policy.replenish_family == OFF.code
+        )
+
     @property
     def start_us(self) -> int:
         """Return the start of the simulated period, in microseconds since 1970 UTC; 0 if none."""

@@ -21,9 +21,11 @@ class PlacedOrder:
 class Simulated:
     """The outcome of one key in one scenario, with its orders.
 
-    `problem` is the reason why the fold refused a changed policy row, or "".
+    `problem` is the reason why the fold refused a changed policy row, or "". `is_changed` is True
+    if the scenario changed a policy row.
     """
 
     outcome: Outcome
     orders: list[PlacedOrder] = field(default_factory=list)
     problem: str = ""
+    is_changed: bool = False

@@ -11,6 +11,7 @@ from analytics.simulation.outcome import Outcome
 from analytics.simulation.scenarios import BASELINE, Scenario
 from analytics.simulation.scenarios import HISTORY as PAST
 from analytics.simulation.unit_task import UnitSimulated
+from cdc.contracts.times import time_text
 
 KIND: Final = "simulation"
 SCHEMA: Final = 1
@@ -39,6 +40,18 @@ class Report:
     def rows(self) -> tuple[str, ...]:
         """Return the names of history, the baseline and the scenarios, in this order."""
         return (PAST, *(scenario.name for scenario in self.scenarios))
+
+    @property
+    def period(self) -> tuple[str, str] | None:
+        """Return the first item's start and the last item's end as texts in UTC."""
+        found = self.found.period
+        return None if found is None else (time_text(found[0]), time_text(found[1]))
+
+    @property
+    def off_permille(self) -> int:
+        """Return the permille of simulated time in which the log has replenishment off."""
+        whole_us = self.outcome(PAST).period_us
+        return 1000 * self.found.off_us // whole_us if whole_us else 0
 
     def outcome(self, scenario: str, dimension: str = "", value: str = "") -> Outcome:
         """Return the sums of one scenario, or of one of its groups."""
@@ -89,6 +102,11 @@ class Report:
             "groups": [row for dimension in DIMENSIONS for row in self.groups(dimension)],
             "left_out": dict(sorted(self.found.left_out.items())),
             "never_replenished": self.found.never_replenished,
+            "replenishment_off_permille": self.off_permille,
+            "changed_items": {one.name: self.found.changed[one.name] for one in self.scenarios},
+            "period": None
+            if self.period is None
+            else dict(zip(("from", "to"), self.period, strict=True)),
             "refused_policies": dict(sorted(self.found.problems.items())),
             "history_approval_minutes": self.approval_minutes(),
             "digest": self.digest,

@@ -51,6 +51,9 @@ class UnitSimulated:
     """The result of one unit: outcomes by scenario and group, and the items left out.
 
     `left_out` counts items by reason. `problems` has one refused policy row for each scenario.
+    `changed` counts the items of which a scenario changes a policy row. `period` reaches from the
+    first item's start to the last item's end. `off_us` is the time, added over items, in which the
+    log's policies have replenishment off.
     """
 
     unit: str
@@ -58,7 +61,10 @@ class UnitSimulated:
     left_out: Counter[str] = field(default_factory=Counter)
     answered_minutes: Counter[int] = field(default_factory=Counter)
     problems: dict[str, str] = field(default_factory=dict)
+    changed: Counter[str] = field(default_factory=Counter)
+    period: tuple[int, int] | None = None
     never_replenished: int = 0
+    off_us: int = 0
     digest: int = 0
     milliseconds: int = 0
 
@@ -146,8 +152,19 @@ def _simulate_key(task: _KeyTask, found: UnitSimulated, parts: PartWriter, at: _
         simulated = World(history, scenario.overlay, around).run()
         if simulated.problem:
             found.problems.setdefault(scenario.name, f"{task.key}: {simulated.problem}")
+        found.changed[scenario.name] += simulated.is_changed
         _add(found, parts, (scenario.name, group, task.key), simulated)
     found.never_replenished += not history.is_ever_replenished
+    found.off_us += history.off_us(around.end_us)
+    found.period = longer(found.period, (history.start_us, around.end_us))
+
+
+def longer(one: tuple[int, int] | None, other: tuple[int, int] | None) -> tuple[int, int] | None:
+    """Return the shortest period that has both; None if both are None."""
+    found = [period for period in (one, other) if period is not None]
+    if not found:
+        return None
+    return min(start_us for start_us, _ in found), max(end_us for _, end_us in found)
 
 
 def _surroundings(task: _KeyTask, history: KeyHistory) -> Surroundings:

@@ -20,6 +20,8 @@ COLUMNS: Final = (
     "units ordered",
     "margin",
 )
+SHOWN_OFF_PERMILLE: Final = 10
+WARNED_OFF_PERMILLE: Final = 500
 _MONEY: Final = frozenset({"stock_minor", "margin_minor"})
 
 
@@ -76,6 +78,43 @@ def assumption_line(report: Report) -> str:
     )
 
 
+def title(report: Report) -> str:
+    """Return the title of the first table, with the simulated items and their period."""
+    period = "" if report.period is None else f" from {report.period[0]} to {report.period[1]} UTC"
+    keys = report.outcome(PAST).keys
+    return (
+        f"{keys:,} items simulated{period}; history is what happened, (±) is the change to the "
+        "baseline"
+    )
+
+
+def _changed_notes(report: Report) -> Iterator[str]:
+    """Yield one line per scenario with the number of items whose parameters it changes."""
+    keys = report.outcome(PAST).keys
+    for scenario in report.scenarios:
+        count = report.found.changed[scenario.name]
+        if scenario.name == BASELINE:
+            continue
+        if count:
+            yield f"{scenario.name}: changes the parameters of {count:,} of {keys:,} items"
+        else:
+            yield (
+                f"warning: {scenario.name} changes no item's parameters, so it equals the "
+                "baseline; check --where, and the values that the items have already"
+            )
+
+
+def _off_note(report: Report) -> str:
+    """Return the line about time in which the log's policies have replenishment off."""
+    is_warning = report.off_permille >= WARNED_OFF_PERMILLE
+    return (
+        f"{'warning: ' if is_warning else ''}the log's parameters have replenishment off for "
+        f"{report.off_permille:,} ‰ of the simulated time, for {report.found.never_replenished:,} "
+        "items always. In that time no need opens, unless a scenario sets replenish_family. "
+        "--parameters latest uses each item's latest parameters from the start"
+    )
+
+
 def _demand(report: Report) -> str:
     if report.assumptions.demand != ESTIMATED:
         return "recorded sales only, a lower bound wherever history was out of stock"
@@ -89,11 +128,10 @@ def notes(report: Report) -> Iterator[str]:
     if found.left_out:
         counts = [f"{count:,} with {why}" for why, count in sorted(found.left_out.items())]
         yield f"left out: {', '.join(counts)}"
-    if found.never_replenished and report.assumptions.parameters != LATEST:
-        yield (
-            f"{found.never_replenished:,} items are never replenished by the log's parameters; "
-            "--parameters latest uses their latest ones from the start"
-        )
+    yield from _changed_notes(report)
+    is_off = found.never_replenished > 0 or report.off_permille >= SHOWN_OFF_PERMILLE
+    if is_off and report.assumptions.parameters != LATEST:
+        yield _off_note(report)
     for scenario, problem in sorted(found.problems.items()):
         count = report.outcome(scenario).refused_policies
         yield (

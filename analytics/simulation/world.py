@@ -100,7 +100,8 @@ class World:
             self._after(event.at_us)
         self._live_until(end_us)
         self._meter.close(end_us, self._shelf.outcome)
-        return Simulated(self._shelf.outcome, self._orders, self._facts.problem)
+        facts = self._facts
+        return Simulated(self._shelf.outcome, self._orders, facts.problem, facts.is_changed)
 
     def _plan(self, start_us: int, end_us: int) -> None:
         self._push(start_us // DAY_US * DAY_US + DAY_US + REVIEW_US, _Review())

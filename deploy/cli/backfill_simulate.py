@@ -190,13 +190,14 @@ def _print(found: "Report", dimensions: Sequence[str]) -> None:
     from analytics.simulation import wording  # noqa: PLC0415 -- loads the rules
     from analytics.simulation.scenarios import HISTORY  # noqa: PLC0415 -- as above
 
-    keys = found.outcome(HISTORY).keys
-    title = f"{keys:,} items simulated; history is what happened, (±) is the change to the baseline"
-    output.table(title, wording.COLUMNS, wording.table(found))
+    output.table(wording.title(found), wording.COLUMNS, wording.table(found))
     for dimension in dimensions:
         for value in found.values(dimension):
+            keys = found.outcome(HISTORY, dimension, value).keys
             output.table(
-                f"\n{dimension} {value}", wording.COLUMNS, wording.table(found, dimension, value)
+                f"\n{dimension} {value}, {keys:,} items",
+                wording.COLUMNS,
+                wording.table(found, dimension, value),
             )
     output.console.print(f"\nassumptions: {wording.assumption_line(found)}")
     for note in wording.notes(found):

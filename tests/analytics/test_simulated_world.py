@@ -339,6 +339,27 @@ def test_history_tells_how_long_its_needs_waited_for_an_order() -> None:
     assert not OneKey(policy={"replenish_family": "off"}).history().is_ever_replenished
 
 
+def test_time_without_replenishment_counts_from_the_start_to_the_end_of_the_history() -> None:
+    item = OneKey(policy={"replenish_family": "off"})
+    item.sale(1, 1)
+    item.policy(24, replenish_family="sS")
+    item.sale(30, 1)
+    item.policy(36, replenish_family="off")
+
+    assert item.history().off_us(us(48)) == us(24) - us(0) + us(48) - us(36)
+    assert item.history().off_us(us(40)) == us(24) - us(0) + us(40) - us(36)
+    assert OneKey().history().off_us(us(48)) == 0
+
+
+def test_an_item_is_changed_if_the_scenario_changes_a_policy_row() -> None:
+    item = a_steady_item()
+
+    assert item.run(10 * DAY, hysteresis_units=9).is_changed
+    assert not item.run(10 * DAY).is_changed
+    assert not item.run(10 * DAY, where={"location": "ELSEWHERE"}, hysteresis_units=9).is_changed
+    assert not item.run(10 * DAY, order_up_to_units=3).is_changed  # refused
+
+
 @pytest.mark.parametrize(("opening", "reason"), [(None, "no approved count"), (10, "")])
 def test_an_item_needs_a_count(opening: int | None, reason: str) -> None:
     assert OneKey(opening=opening).history().left_out == reason

@@ -2,6 +2,8 @@
 
 import json
 import os
+import random
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -23,6 +25,7 @@ from deploy.stack.home import PROJECT
 from inventory.model.ids import ReorderId
 from inventory.model.outputs import ReorderOutput
 from streams.sinks.proposals import is_simulated
+from tests.analytics.histories import POLICY, Generated, _Writer
 from tests.analytics.simulations import in_this_process
 from tests.analytics.two_runs import Home, a_home
 
@@ -84,6 +87,47 @@ def test_a_table_shows_history_baseline_and_scenario_with_their_differences(simu
     assert "assumptions: demand: recorded sales and 0 units estimated" in done.stdout
     assert "digest " in done.stdout
     assert "2 of 2 units simulated" in done.stderr
+
+
+def test_the_output_has_the_period_and_the_number_of_changed_items(simulate: Run) -> None:
+    some = simulate("--set", "reorder_point_units=30", "--where", "supplier=ACME", "--by", "store")
+    none = simulate("--set", "reorder_point_units=30", "--where", "supplier=NOBODY")
+
+    assert re.search(r"9 items simulated from \d{4}-.* to \d{4}-.* UTC; history is", some.stdout)
+    assert "store L0, 3 items" in some.stdout
+    assert "changed: changes the parameters of 3 of 9 items" in some.stdout
+    assert "warning: changed changes no item's parameters" in none.stdout
+    assert "warning" not in some.stdout
+
+
+def test_a_log_with_replenishment_off_is_warned_about(
+    simulate: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    imported = a_home(tmp_path / "home", a_history_that_replenishes_at_its_end())
+    monkeypatch.setenv("INVENTORY_HOME", str(imported.settings.home))
+
+    by_log = simulate("--set", "reorder_point_units=30")
+    found = report(simulate("--set", "reorder_point_units=30", "--json"))
+    latest = simulate("--set", "reorder_point_units=30", "--parameters", "latest")
+
+    told = r"warning: the log's parameters have replenishment off for ([\d,]+) ‰ of the simulated time"
+    [permille] = re.findall(told, by_log.stdout)
+    assert int(permille.replace(",", "")) == found["replenishment_off_permille"] > 900
+    assert found["never_replenished"] == 0
+    assert "--parameters latest" in by_log.stdout
+    assert "warning" not in latest.stdout
+
+
+def a_history_that_replenishes_at_its_end() -> Generated:
+    """Return trade of one item with replenishment off until the last record."""
+    history = Generated()
+    writer = _Writer(random.Random(3), history)  # noqa: S311 -- seeded test data
+    off = writer.row("item_location", "L0|S0", POLICY | {"replenish_family": "off"})
+    writer.row("stock_count", "L0|S0", {"units": 40, "kind": "opening", "status": "approved"})
+    for _ in range(80):
+        writer.step("L0|S0")
+    writer._emit("item_location", "u", "L0|S0", off, off | {"replenish_family": "sS"})
+    return history
 
 
 def test_the_baseline_alone_needs_no_option(simulate: Run) -> None:
