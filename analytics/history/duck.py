@@ -22,6 +22,7 @@ from analytics.history.questions import question
 _MACROS: Final = (
     "CREATE MACRO unix_seconds(moment) AS CAST(floor(epoch_us(moment) / 1000000) AS BIGINT)",
     "CREATE MACRO unix_micros(moment) AS epoch_us(moment)",
+    "CREATE MACRO get_json_object(document, path) AS json_extract_string(document, path)",
 )
 _CONFIG: Final = {
     "autoinstall_known_extensions": "false",

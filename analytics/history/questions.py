@@ -1,15 +1,17 @@
 """Questions that analysts ask, one SQL file each, for DuckDB and Spark alike.
 
-The first line of a file is a comment with the question. A further comment explains the columns.
+The first line of a file is a comment with the question. Further comments explain the columns.
 """
 
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from typing import Final
 
 from analytics.damage import Damage
 
 _LISTS: Final = "`inventory sql --questions` lists the questions"
+_COMMENT: Final = "-- "
 FOLDER: Final = Path(__file__).resolve().parents[1] / "questions"
 
 
@@ -19,10 +21,11 @@ class UnknownQuestion(Damage, ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question and the statement that answers it."""
+    """A question and the statement that answers it. `note` explains the columns of the answer."""
 
     name: str
     text: str
+    note: str
     statement: str
 
 
@@ -46,5 +49,6 @@ def question(name: str) -> Question:
 
 def _read(path: Path) -> Question:
     statement = path.read_text(encoding="utf-8")
-    first, _, _rest = statement.partition("\n")
-    return Question(path.stem, first.removeprefix("-- "), statement.rstrip().rstrip(";"))
+    comments = takewhile(lambda line: line.startswith(_COMMENT), statement.splitlines())
+    text, *notes = (line.removeprefix(_COMMENT) for line in comments)
+    return Question(path.stem, text, " ".join(notes), statement.rstrip().rstrip(";"))

@@ -1,4 +1,4 @@
--- How wrong is the learned demand of fast, medium and slow items?
+-- How wrong is the learned demand of items with high, medium and low revenue?
 -- Class A makes 80 percent of the revenue, B the next 15, C the rest. The error is mean absolute error divided by demand rate.
 WITH revenue AS (
     SELECT

@@ -1,17 +1,36 @@
 -- How late do the sales of each store arrive, and what do windows miss?
--- A delay is from business time to commit. Lines of closed windows are late; those of expired windows are in no window.
-WITH delays AS (
+-- A delay is from business time to commit. Imported lines have no delay: they were written while the item's clock was replayed. Lines of closed windows are late; those of expired windows are in no window.
+WITH clocks AS (
+    SELECT l.key AS inv_key, l.committed_at, get_json_object(l.value, '$.after.clock_mode') AS mode
+    FROM log l
+    WHERE l.table_name = 'item_location' AND l.admission = 'new'
+),
+replayed AS (
+    SELECT inv_key, min(CASE WHEN mode = 'live' THEN committed_at END) AS live_at
+    FROM clocks
+    GROUP BY inv_key
+    HAVING sum(CASE WHEN mode = 'replayed' THEN 1 ELSE 0 END) > 0
+),
+lines AS (
+    SELECT
+        s.store,
+        CASE
+            WHEN r.inv_key IS NULL OR s.committed_at >= r.live_at
+                THEN unix_seconds(s.committed_at) - unix_seconds(s.business_at)
+        END AS seconds
+    FROM sales s
+    LEFT JOIN replayed r ON r.inv_key = s.inv_key
+),
+delays AS (
     SELECT
         store,
-        CAST(count(*) AS BIGINT) AS sale_lines,
+        CAST(count(seconds) AS BIGINT) AS sale_lines,
         CAST(sum(CASE WHEN seconds > 1200 THEN 1 ELSE 0 END) AS BIGINT) AS over_20_minutes,
         CAST(sum(CASE WHEN seconds > 3600 THEN 1 ELSE 0 END) AS BIGINT) AS over_an_hour,
         CAST(sum(CASE WHEN seconds > 86400 THEN 1 ELSE 0 END) AS BIGINT) AS over_a_day,
         CAST(sum(CASE WHEN seconds > 259200 THEN 1 ELSE 0 END) AS BIGINT) AS over_three_days,
         CAST(floor(max(seconds) / 3600) AS BIGINT) AS longest_hours
-    FROM (
-        SELECT store, unix_seconds(committed_at) - unix_seconds(business_at) AS seconds FROM sales
-    ) lines
+    FROM lines
     GROUP BY store
 ),
 counted AS (

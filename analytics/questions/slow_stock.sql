@@ -1,5 +1,5 @@
--- Which stock has had no sale for two weeks or longer?
--- Days are counted to the newest record of the log. Value is at cost. No last sale: never sold.
+-- Which stock of selling locations has had no sale for two weeks or longer?
+-- Days are counted to the newest record of the log. Value is at cost. No last sale: never sold. Locations without any sale, such as warehouses, are left out.
 WITH newest AS (
     SELECT max(unix_seconds(committed_at)) AS at_second FROM log
 ),
@@ -20,5 +20,6 @@ FROM states s
 CROSS JOIN newest n
 LEFT JOIN sold ON sold.inv_key = s.inv_key
 WHERE s.on_hand_units > 0
+    AND s.store IN (SELECT store FROM sales)
     AND (sold.last_sale_at IS NULL OR n.at_second - unix_seconds(sold.last_sale_at) >= 14 * 86400)
 ORDER BY value_minor DESC NULLS LAST, s.store, s.sku

@@ -55,7 +55,11 @@ def query(source: Source, statement: str, name: str, form: Form) -> None:
         message = f"a statement and --question {name}: expected one of them"
         raise StackError(message)
     with refusals():
-        asked = question(name).statement if name else statement
+        asked = statement
+        if name:
+            found = question(name)
+            output.errors.print(f"{found.text} {found.note}")
+            asked = found.statement
         with session(source) as (duck, history):
             if asked:
                 for answer in duck.run(asked):

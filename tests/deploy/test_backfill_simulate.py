@@ -110,7 +110,9 @@ def test_a_log_with_replenishment_off_is_warned_about(
     found = report(simulate("--set", "reorder_point_units=30", "--json"))
     latest = simulate("--set", "reorder_point_units=30", "--parameters", "latest")
 
-    told = r"warning: the log's parameters have replenishment off for ([\d,]+) ‰ of the simulated time"
+    told = (
+        r"warning: the log's parameters have replenishment off for ([\d,]+) ‰ of the simulated time"
+    )
     [permille] = re.findall(told, by_log.stdout)
     assert int(permille.replace(",", "")) == found["replenishment_off_permille"] > 900
     assert found["never_replenished"] == 0

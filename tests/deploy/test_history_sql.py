@@ -76,6 +76,8 @@ def test_questions_are_listed_and_answered(sql: Sql) -> None:
     answered = sql("--question", "late_facts", "--csv")
 
     assert len(names) == 10
+    assert "How late do the sales of each store arrive" in answered.stderr
+    assert "A delay is from business time to commit." in answered.stderr
     assert all(name in listed.stdout for name in names)
     assert [line.split(",")[0] for line in answered.stdout.splitlines()] == [
         "store",

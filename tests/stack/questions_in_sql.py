@@ -158,6 +158,7 @@ sold AS (
 SELECT i.location, i.sku, h.units, h.units * i.cost_minor, s.at,
     floor(extract(epoch FROM now() - s.at) / 86400)::bigint
 FROM retail.item_location i JOIN on_hand h USING (inv_key) LEFT JOIN sold s USING (inv_key)
-WHERE h.units > 0 AND (s.at IS NULL OR now() - s.at >= interval '14 days')
+WHERE h.units > 0 AND i.location IN (SELECT location FROM sales)
+    AND (s.at IS NULL OR now() - s.at >= interval '14 days')
 """,
 }

@@ -1,0 +1,80 @@
+"""Questions over a history like the demo's: imported sales, then live trade, and a warehouse."""
+
+import random
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from analytics.history.duck import DuckHistory
+from analytics.history.opened import Request, open_history
+from analytics.history.questions import questions
+from tests.analytics.histories import POLICY, START, Generated, _iso, _Writer
+from tests.analytics.two_runs import a_home
+
+DAY = timedelta(days=1)
+IMPORTED, WAREHOUSE = "WIEN-1|TEA-1", "DC-1|TEA-1"
+
+
+def an_imported_history() -> Generated:
+    """Return a sale of 40 days before the import, then two live sales, one of them an hour late."""
+    history = Generated()
+    writer = _Writer(random.Random(3), history)  # noqa: S311 -- seeded test data
+    replayed = writer.row("item_location", IMPORTED, POLICY | {"clock_mode": "replayed"})
+    writer.row("item_location", WAREHOUSE, POLICY)
+    counted: dict[str, object] = {"units": 40, "kind": "opening", "status": "approved"}
+    writer.row("stock_count", IMPORTED, counted | {"occurred_at": _iso(START - 60 * DAY)})
+    writer.row("stock_count", WAREHOUSE, counted)
+    _sell(writer, ago=40 * DAY)
+    writer._now += timedelta(minutes=1)
+    writer._emit("item_location", "u", IMPORTED, replayed, replayed | {"clock_mode": "live"})
+    for ago in (timedelta(), timedelta(hours=1, minutes=1)):
+        writer._now += DAY
+        _sell(writer, ago=ago)
+    return history
+
+
+def _sell(writer: _Writer, *, ago: timedelta) -> None:
+    at = _iso(writer._now - ago)
+    line = {"source": "till", "source_ref": at, "quantity_units": 1, "amount_minor": 999}
+    writer.row("sale_line", IMPORTED, line | {"condition": "resaleable", "occurred_at": at})
+
+
+@pytest.fixture(name="duck", scope="module")
+def a_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DuckHistory]:
+    home = a_home(tmp_path_factory.mktemp("questions") / "home", an_imported_history())
+    home.run()
+    opened = open_history(home.settings, Request())
+    found = DuckHistory(opened.files, opened.spill)
+    yield found
+    found.close()
+
+
+def test_imported_sales_are_not_late(duck: DuckHistory) -> None:
+    [row] = duck.ask("late_facts")
+
+    assert (row["store"], row["sale_lines"]) == ("WIEN-1", 2)
+    limits = ("over_20_minutes", "over_an_hour", "over_a_day", "over_three_days")
+    assert [row[name] for name in limits] == [1, 1, 0, 0]
+    assert row["longest_hours"] == 1
+
+
+def test_slow_stock_leaves_out_locations_that_never_sell(duck: DuckHistory) -> None:
+    held = duck.rows("SELECT store FROM states WHERE on_hand_units > 0 ORDER BY store")
+
+    assert [row["store"] for row in held] == ["DC-1", "WIEN-1"]
+    assert duck.ask("slow_stock") == []
+
+
+def test_a_document_is_read_with_the_function_of_spark(duck: DuckHistory) -> None:
+    statement = 'SELECT get_json_object(\'{"a": {"b": "c"}}\', \'$.a.b\') AS found'
+
+    assert duck.rows(statement) == [{"found": "c"}]
+
+
+def test_every_question_has_a_note_without_signs_of_sql() -> None:
+    notes: dict[str, Any] = {one.name: one.note for one in questions()}
+
+    assert all(note.endswith(".") and "--" not in note for note in notes.values()), notes
+    assert "No rows: no price is on a step above 0" in notes["promotion_uplift"]
