@@ -22,7 +22,7 @@ def logged_in_person(name: str) -> str:
     The command reads both from a prompt, or as lines from standard input. Django must be set up.
 
     Raises:
-        StackError: wrong name, password or code, or too many attempts.
+        StackError: wrong, missing or too often tried name, password or code.
     """
     from django.contrib.auth import authenticate  # noqa: PLC0415 -- needs Django set up
 
@@ -32,7 +32,7 @@ def logged_in_person(name: str) -> str:
     if attempt.blocked_for_s:
         message = f"too many attempts to log in as {name}: wait {attempt.blocked_for_s} s"
         raise StackError(message)
-    user = authenticate(username=name, password=_secret(f"Password of {name}"))
+    user = authenticate(username=name, password=_secret("password", name))
     if user is None:
         audit.note("login_failed", audit.account_of(name), source=_SOURCE)
         raise _refused(name, "name or password")
@@ -55,7 +55,7 @@ def _check_code(user: "User") -> None:
         message = f"too many codes for {name}: wait {attempt.blocked_for_s} s"
         raise StackError(message)
     try:
-        factor = second_factor.accept(user, _secret(f"One-time code of {name}"))
+        factor = second_factor.accept(user, _secret("one-time code", name))
     except SecretUnreadable as error:
         audit.note("second_factor_unreadable", user, source=_SOURCE)
         message = (
@@ -69,8 +69,18 @@ def _check_code(user: "User") -> None:
     attempts.succeeded(attempt)
 
 
-def _secret(prompt: str) -> str:
-    return getpass(f"{prompt}: ") if sys.stdin.isatty() else sys.stdin.readline().rstrip("\n")
+def _secret(what: str, name: str) -> str:
+    if sys.stdin.isatty():
+        found = getpass(f"{what.capitalize()} of {name}: ")
+    else:
+        found = sys.stdin.readline().rstrip("\r\n")
+    if not found:
+        message = (
+            f"no {what} of {name} was given; nothing was written. Type it at the prompt; a script "
+            "passes the password, and then a one-time code, as lines of standard input"
+        )
+        raise StackError(message)
+    return found
 
 
 def _refused(name: str, what: str) -> StackError:

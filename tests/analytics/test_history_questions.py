@@ -1,8 +1,10 @@
 """Questions over a history like the demo's: imported sales, then live trade, and a warehouse."""
 
 import random
+import re
 from collections.abc import Iterator
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,8 +13,9 @@ from analytics.history.duck import DuckHistory
 from analytics.history.opened import Request, open_history
 from analytics.history.questions import questions
 from tests.analytics.histories import POLICY, START, Generated, _iso, _Writer
-from tests.analytics.two_runs import a_home
+from tests.analytics.two_runs import Home, a_home
 
+PAGE = Path(__file__).parents[2] / "docs" / "roles" / "analyst.md"
 DAY = timedelta(days=1)
 IMPORTED, WAREHOUSE = "WIEN-1|TEA-1", "DC-1|TEA-1"
 
@@ -41,10 +44,15 @@ def _sell(writer: _Writer, *, ago: timedelta) -> None:
     writer.row("sale_line", IMPORTED, line | {"condition": "resaleable", "occurred_at": at})
 
 
+@pytest.fixture(name="home", scope="module")
+def a_home_with_a_run(tmp_path_factory: pytest.TempPathFactory) -> Home:
+    found = a_home(tmp_path_factory.mktemp("questions") / "home", an_imported_history())
+    found.run()
+    return found
+
+
 @pytest.fixture(name="duck", scope="module")
-def a_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DuckHistory]:
-    home = a_home(tmp_path_factory.mktemp("questions") / "home", an_imported_history())
-    home.run()
+def a_session(home: Home) -> Iterator[DuckHistory]:
     opened = open_history(home.settings, Request())
     found = DuckHistory(opened.files, opened.spill)
     yield found
@@ -78,3 +86,17 @@ def test_every_question_has_a_note_without_signs_of_sql() -> None:
 
     assert all(note.endswith(".") and "--" not in note for note in notes.values()), notes
     assert "No rows: no price is on a step above 0" in notes["promotion_uplift"]
+
+
+def test_the_snippet_of_the_analyst_page_prints_the_rows(
+    home: Home, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
+    [snippet] = [block for block in blocks if "analytics.duck(" in block]
+    monkeypatch.setenv("INVENTORY_HOME", str(home.settings.home))
+
+    exec(snippet, {})  # noqa: S102 -- the page's own code is what is tested
+
+    first, second = capsys.readouterr().out.splitlines()
+    assert first == "0 []"
+    assert "'store': 'DC-1'" in second

@@ -251,6 +251,24 @@ def test_approving_needs_the_password_of_the_named_person(command: Any, service:
     assert "approved" in listed.stdout
 
 
+@pytest.mark.parametrize("typed", ["", "\n"])
+def test_a_missing_password_is_not_a_wrong_one(command: Any, service: Any, typed: str) -> None:
+    request(service)
+
+    refused = str(command("approve", DIGEST, "--by", "olga", typed=typed).exception)
+
+    assert "no password of olga was given; nothing was written" in refused
+    assert "standard input" in refused
+
+
+def test_a_password_file_may_have_dos_line_ends(command: Any, service: Any) -> None:
+    request(service)
+
+    done = command("approve", DIGEST, "--by", "olga", typed=f"{PASSWORD}\r\n")
+
+    assert done.exit_code == 0, done.exception
+
+
 def test_the_requester_is_refused_without_a_traceback(
     command: Any, service: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
