@@ -106,7 +106,8 @@ def simulate(
 
     Purchase orders and receipts of history are replaced by those that follow from the decisions of
     the rules. Nothing is published and no stack is needed. The baseline, a scenario without
-    changes, always runs, too.
+    changes, always runs, too. Order days, approval, lead times, demand and --parameters apply to
+    the baseline as to every scenario.
     """
     from analytics.engines.selection import Selection  # noqa: PLC0415 -- loads Parquet
     from analytics.simulation import engine as engines  # noqa: PLC0415 -- loads Parquet
