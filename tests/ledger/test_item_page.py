@@ -106,6 +106,7 @@ def test_the_page_names_the_revision_that_decides_if_its_figures_are_of_another(
 ) -> None:
     words = "Logic revision {} decides: proposals follow its rules and parameters."
     revisions = (LOGIC_REVISION, LOGIC_REVISION + 1)
+    shown = ""
     for revision in revisions:
         shop.execute(
             "INSERT INTO app.revision_switch (revision, switched_by) VALUES (%s, 'x')", (revision,)

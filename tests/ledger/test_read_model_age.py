@@ -35,7 +35,7 @@ async def until(condition: Callable[[], bool]) -> None:
             await asyncio.sleep(0.01)
 
 
-async def followed(hub: Hub, steps: Coroutine[Any, Any, None]) -> None:
+async def followed(hub: Hub[Any], steps: Coroutine[Any, Any, None]) -> None:
     """Run `steps` while the hub follows the read model."""
     following = asyncio.create_task(follow_read_model(hub))
     try:

@@ -205,7 +205,7 @@ def test_neither_the_bar_of_desks_nor_a_notice_covers_a_control(
     page.goto(f"{doors.base}/orders/?view=draft&location={shop.location}")
     page.get_by_label("Pick all on this page").check()
     expect(page.locator("[data-picked]")).to_contain_text("1 picked")
-    page.set_viewport_size(PHONE)
+    page.set_viewport_size({"width": 390, "height": 844})
     covered["orders"] = page.evaluate(COVERED)
 
     assert {at: found for at, found in covered.items() if found} == {}

@@ -29,8 +29,8 @@ from ledger.services import (
 from webui.accounts.roles import COUNT, requires
 from webui.desks.counts import queries as selectors
 from webui.desks.counts.forms import EntryForm, LinesForm, SheetForm, UndoForm
-from webui.desks.stock.home_store import home_store
 from webui.desks.counts.lines import explained, line_entries
+from webui.desks.stock.home_store import home_store
 from webui.readmodel.choices import locations
 from webui.readmodel.figures import counted_text
 from webui.shell.commands import item_from_query, query_text, run_command
