@@ -20,7 +20,7 @@ from tests.ledger.inbox import level, state
 from tests.ledger.pages import person
 from tests.ledger.rows import reorder_proposal
 from tests.ledger.test_pending_sends import let_time_pass
-from webui.desks.reorders.table import Total, Wanted, need_page
+from webui.desks.reorders.table import Wanted, need_page
 
 MOST_NODES = 1_500
 MOST_BYTES = 60_000
@@ -375,29 +375,3 @@ def test_a_need_that_changes_its_section_while_the_page_is_made_leaves_the_page_
 
     assert page.status_code == 200
     assert mine in html(page)
-
-
-def test_pages_of_a_section_have_the_totals_of_all_needs(ledger: psycopg.Connection) -> None:
-    for number in range(12):
-        flags = ["cover_over_guard"] if number % 3 == 0 else []
-        need(ledger, number, flags=flags, quantity_units=6 * (number % 4))
-    every = need_page(Wanted("open"), 100)
-    look_at, routine = ([row for row in every.rows if row.section == section] for section in (0, 1))
-
-    shown, place = [], ""
-    while page := need_page(Wanted("open", after=place), 3).rows:
-        assert need_page(Wanted("open", after=place), 3).totals == every.totals
-        shown += [row for row in page if row.section == 1]
-        place = shown[-1].cursor
-
-    assert shown == routine
-    assert every.totals == [
-        Total(section, len(rows), sum(row.value_minor for row in rows))
-        for section, rows in ((0, look_at), (1, routine))
-    ]
-    assert [(row.urgency, -row.value_minor, row.reorder_id) for row in routine] == sorted(
-        (row.urgency, -row.value_minor, row.reorder_id) for row in routine
-    )
-    only = Wanted("open", after=look_at[1].cursor)
-    assert need_page(only, 100).rows == look_at[2:]
-    assert need_page(Wanted("open", after=routine[-1].cursor), 3).rows == []

@@ -18,7 +18,7 @@ from webui.config.joined_files import join_script, join_style
 
 # Style sheets that import others. A page loads `css/app.css` and at most one more.
 SCRIPT: Final = "js/app.js"
-STYLES: Final = ("css/find.css", "css/item.css")
+STYLES: Final = ("css/find.css", "css/item.css", "css/order.css")
 # As for the other files: a browser asks again after a minute, and gets 304 without a change.
 _CACHED: Final = "max-age=60, public"
 
