@@ -25,7 +25,14 @@ def former_revision(connection: psycopg.Connection[Any]) -> int | None:
     It is None if there was no switch, or if the newest switch was a rollback itself.
     """
     row = connection.execute(NEWEST_SWITCH).fetchone()
-    return None if row is None or row[1] is None or row[2] is not None else int(row[1])
+    if row is None or not is_reversible(row[1], is_rollback=row[2] is not None):
+        return None
+    return int(row[1])
+
+
+def is_reversible(former: int | None, *, is_rollback: bool) -> bool:
+    """Return True if a rollback may follow a switch: not after the first one or a rollback."""
+    return former is not None and not is_rollback
 
 
 def deciding_revision(connection: psycopg.Connection[Any]) -> int:

@@ -1,5 +1,5 @@
 -- How late do the sales of each store arrive, and what do windows miss?
--- A delay is from business time to commit. Imported lines have no delay: they were written while the item's clock was replayed. Lines of closed windows are late; those of expired windows are in no window.
+-- A delay is from business time to commit. Imported lines have no delay, because an import writes them long after the sale. Lines of closed windows are late; those of expired windows are in no window.
 WITH clocks AS (
     SELECT l.key AS inv_key, l.committed_at, get_json_object(l.value, '$.after.clock_mode') AS mode
     FROM log l

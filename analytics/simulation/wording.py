@@ -96,11 +96,11 @@ def _changed_notes(report: Report) -> Iterator[str]:
         if scenario.name == BASELINE:
             continue
         if count:
-            yield f"{scenario.name}: changes the parameters of {count:,} of {keys:,} items"
+            yield f"scenario {scenario.name} changes the parameters of {count:,} of {keys:,} items"
         else:
             yield (
-                f"warning: {scenario.name} changes no item's parameters, so it equals the "
-                "baseline; check --where, and the values that the items have already"
+                f"warning: scenario {scenario.name} changes no item's parameters, so it equals "
+                "the baseline; check --where, and the values that the items have already"
             )
 
 
@@ -109,8 +109,9 @@ def _off_note(report: Report) -> str:
     is_warning = report.off_permille >= WARNED_OFF_PERMILLE
     return (
         f"{'warning: ' if is_warning else ''}the log's parameters have replenishment off for "
-        f"{report.off_permille:,} ‰ of the simulated time, for {report.found.never_replenished:,} "
-        "items always. In that time no need opens, unless a scenario sets replenish_family. "
+        f"{report.off_permille:,} ‰ of the simulated time; {report.found.never_replenished:,} "
+        "items have it off all the time. In that time no need opens, unless a scenario sets "
+        "replenish_family. "
         "--parameters latest uses each item's latest parameters from the start"
     )
 

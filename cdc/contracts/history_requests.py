@@ -122,7 +122,8 @@ def _parameter_problem(name: str, text: str) -> str:
     if name not in ("set", "where"):
         return ""
     try:
-        policy_parameters.rule_of(*(([text],) if name == "set" else ([], [text])))
+        changes, where = ([text], []) if name == "set" else ([], [text])
+        policy_parameters.rule_of(changes, where)
     except policy_parameters.WrongParameter as error:
         return error.reason
     return ""

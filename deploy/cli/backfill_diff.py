@@ -28,8 +28,9 @@ _EXPLANATION: Final = ("section", "line", "A", "B", "")
 RunOrLive = Annotated[
     str,
     typer.Argument(
-        help="Name of a finished run; last or a logic revision for its newest finished run, or "
-        "the newest that ends where the other side ends; or live for what the workers published."
+        help="Name of a finished run, last, a logic revision, or live for what the workers "
+        "published. If last or a revision names several runs: the newest that ends where the other "
+        "side ends."
     ),
 ]
 By = Annotated[

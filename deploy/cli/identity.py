@@ -22,7 +22,7 @@ def logged_in_person(name: str) -> str:
     The command reads both from a prompt, or as lines from standard input. Django must be set up.
 
     Raises:
-        StackError: wrong, missing or too often tried name, password or code.
+        StackError: name, password or code is wrong or missing, or there were too many attempts.
     """
     from django.contrib.auth import authenticate  # noqa: PLC0415 -- needs Django set up
 

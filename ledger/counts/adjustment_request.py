@@ -35,8 +35,14 @@ class WaitingRequest:
     @property
     def adjustment(self) -> Adjust:
         """The adjustment that an approval books, with the business time of the request."""
-        given = (self.reason, self.quantity_units, self.occurred_at, self.note)
-        return Adjust(self.location, self.sku, *given)
+        return Adjust(
+            self.location,
+            self.sku,
+            self.reason,
+            self.quantity_units,
+            self.occurred_at,
+            self.note,
+        )
 
 
 def locked_request(request_id: int) -> WaitingRequest:

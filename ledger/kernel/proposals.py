@@ -70,7 +70,7 @@ def refuse_if_moved(row: Proposal, decision: Decision, *, allowed: tuple[str, ..
     """
     if row.decided_action in FINAL:
         message = Message(
-            "%(decider)s has already %(decided)s it, %(decision_time)s",
+            "%(decider)s has already %(decided)s this proposal, %(decision_time)s",
             decider=row.decider,
             decided=Message("approved" if row.decided_action == "approve" else "rejected"),
             decision_time=row.decision_time,
@@ -78,7 +78,7 @@ def refuse_if_moved(row: Proposal, decision: Decision, *, allowed: tuple[str, ..
         raise Conflict(message)
     if decision.action == row.decided_action == "resume" and row.is_unanswered:
         message = Message(
-            "%(decider)s has already resumed it, %(decision_time)s",
+            "%(decider)s has already resumed this proposal, %(decision_time)s",
             decider=row.decider,
             decision_time=row.decision_time,
         )
@@ -90,7 +90,7 @@ def refuse_if_moved(row: Proposal, decision: Decision, *, allowed: tuple[str, ..
             "" if why else Message(", since %(updated_at)s", updated_at=moment_text(row.updated_at))
         )
         message = Message(
-            "It is %(status)s now%(why)s%(since)s",
+            "This proposal is %(status)s now%(why)s%(since)s",
             status=Message(row.status),
             why=why,
             since=since,
@@ -105,8 +105,8 @@ def refuse_other_revision(row: Proposal, decision: Decision) -> None:
     """Raise `Conflict` if the revision that the person saw isn't the newest."""
     if decision.shown_revision is not None and decision.shown_revision != row.revision:
         message = Message(
-            "It has changed meanwhile: you saw revision %(shown_revision)s, now it is "
-            "revision %(revision)s%(asks)s, since %(updated_at)s",
+            "This proposal has changed meanwhile: you saw revision %(shown_revision)s, now it "
+            "is revision %(revision)s%(asks)s, since %(updated_at)s",
             shown_revision=decision.shown_revision,
             revision=row.revision,
             asks=row.asks,

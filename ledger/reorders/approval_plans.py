@@ -237,17 +237,11 @@ def _first_approval(row: NeedProposal, approval: ApproveReorder, known: Known) -
     Raise `Conflict` if a transfer answered the need, or if that approval ordered another quantity
     than `approval` asks for.
     """
-    line = known.ordered.get(row.id)
+    line, who, at = known.ordered.get(row.id), row.decider, row.decision_time
     if line is None and row.decided_units is None:  # a transfer answered the need
-        who, at = row.decider, row.decision_time
         message = Message("%(who)s has already answered it with a transfer, %(at)s", who=who, at=at)
         raise Conflict(message)
-    if line is not None and row.decided_units and approval.units not in (None, row.decided_units):
-        units, ref = row.decided_units, line.order_ref
-        who, at = row.decider, row.decision_time
-        raise Conflict(ordered_text(who=who, units=units, order_ref=ref, at=at))
-    if line is None or approval.units not in (None, row.decided_units):
-        who, at = row.decider, row.decision_time
+    if line is None:
         message = Message(
             "%(who)s has already ordered %(decided_units)s, %(at)s",
             who=who,
@@ -256,4 +250,6 @@ def _first_approval(row: NeedProposal, approval: ApproveReorder, known: Known) -
         )
         raise Conflict(message)
     units = line.ordered_units if row.decided_units is None else row.decided_units
+    if approval.units not in (None, units):
+        raise Conflict(ordered_text(who=who, units=units, order_ref=line.order_ref, at=at))
     return OrderedBefore(row.id, (line.id,), units, line.order_ref)

@@ -185,8 +185,8 @@ def send_one_order(
     def work() -> ResultDocument:
         one = check_order(**asdict(order), below_minimum_allowed=below_minimum_allowed)
         document = _announce([_order_item(one, order)], [], approver)
-        for _subject, reason in document["refused"]:
-            raise Conflict(reason)
+        if document["refused"]:
+            raise Conflict(document["refused"][0][1])
         return document
 
     content = (order.order_ref, below_minimum_allowed)

@@ -226,7 +226,7 @@ def _refuse_if_not_held(row: NeedProposal, decision: Decision) -> None:
     """Raise `Conflict` unless this closed need still prevents a new need of its item."""
     if row.decided_action == "resume" and row.is_unanswered:
         message = Message(
-            "%(decider)s has already resumed it, %(decision_time)s",
+            "%(decider)s has already resumed this proposal, %(decision_time)s",
             decider=row.decider,
             decision_time=row.decision_time,
         )

@@ -71,7 +71,7 @@ class Request:
         """Return the arguments by name."""
         found = dict(json.loads(self.arguments))
         if self.kind == PUBLISH and "revision" in found:
-            # Earlier releases published the newest run of a revision, which the command accepts.
+            # Earlier releases stored a revision. The command accepts it in place of a run's name.
             found["run"] = found.pop("revision")
         return found
 

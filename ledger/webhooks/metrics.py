@@ -56,7 +56,8 @@ _DEAD: Final = Figure(
     ("kind",),
     "Messages that were given up and that a person may replay",
 )
-FIGURES: Final = (_ATTEMPTS, _ENDPOINTS, _WAITING, _OLDEST, _DEAD)
+_GAUGES: Final = (_ENDPOINTS, _WAITING, _OLDEST, _DEAD)
+FIGURES: Final = (_ATTEMPTS, *_GAUGES)
 
 # Messages of a stopped webhook wait by intention, so they would hide those of the active ones.
 _MESSAGES: Final = """
@@ -112,7 +113,7 @@ class _Queue(Collector):
 
     def describe(self) -> Iterator[Metric]:
         """Yield the gauges without values, so that their registration needs no database."""
-        for figure in FIGURES[1:]:
+        for figure in _GAUGES:
             yield _gauge(figure)
 
     @override

@@ -95,8 +95,8 @@ def test_the_output_has_the_period_and_the_number_of_changed_items(simulate: Run
 
     assert re.search(r"9 items simulated from \d{4}-.* to \d{4}-.* UTC; history is", some.stdout)
     assert "store L0, 3 items" in some.stdout
-    assert "changed: changes the parameters of 3 of 9 items" in some.stdout
-    assert "warning: changed changes no item's parameters" in none.stdout
+    assert "scenario changed changes the parameters of 3 of 9 items" in some.stdout
+    assert "warning: scenario changed changes no item's parameters" in none.stdout
     assert "warning" not in some.stdout
 
 

@@ -143,7 +143,7 @@ def test_an_adjustment_says_what_it_means_before_it_is_booked(shelf: psycopg.Con
 
     assert "S now has 20 on hand." in text(shown)
     assert "on hand −26 , unavailable +26 , worth €104.00" in text(shown)
-    assert "Recorded is on hand 20, so it would be −6." in text(shown)
+    assert "The record has 20 on hand, so −6 would remain." in text(shown)
     assert "Another person has to approve it" in text(shown)
     assert booked.status_code == 302
     said = html.unescape(text(again))
@@ -176,7 +176,7 @@ def test_a_count_that_was_counted_again_shows_no_expected_units(shelf: psycopg.C
         text(ann.get(f"/counts/history/?sku=S{query}")) for query in ("", f"&open={first}")
     )
 
-    assert f"{first} cycle counted again 5 – – – – ann" in row
+    assert f"{first} counted again 5 – – – – ann" in row
     assert "never approved, because a newer count of the item replaced it" in detail
     assert str(second) not in row
     waits = text(ann.get("/counts/"))

@@ -130,7 +130,7 @@ def test_who_rejects_a_price_that_is_approved_keeps_his_reason(item: psycopg.Con
     )
 
     assert page.status_code == 409
-    assert re.match(rf"pat has already approved it, {WHEN}\.", said(page))
+    assert re.match(rf"pat has already approved this proposal, {WHEN}\.", said(page))
     assert 'value="too cheap"' in page.content.decode()
 
 

@@ -264,10 +264,8 @@ def test_a_need_that_the_rule_orders_says_so_and_names_the_warning_that_is_no_co
 
     page = text(person("buyer").get("/reorders/need", {"id": need}))
 
-    assert (
-        "orders this need without a person as soon as nothing below applies any more: it " in page
-    )
-    assert "does not wait for this warning: is below zero: count it first." in page
+    assert "orders this need without a person when these reasons have ended: it " in page
+    assert "that don't stop an automatic order: is below zero: count it first." in page
     assert "Waits for a person" not in page
 
 

@@ -199,7 +199,7 @@ def test_rejecting_needs_a_reason_and_stands(ledger: psycopg.Connection, proposa
     services.reject_reorder(reorder_id=proposal, shown_revision=1, reason="ends", actor="buyer")
 
     assert words(ledger) == [("reject", 1, "ends", "buyer")]
-    with pytest.raises(Conflict, match="already rejected it"):
+    with pytest.raises(Conflict, match="already rejected this proposal"):
         services.approve_reorder(services.ApproveReorder(reorder_id=proposal, shown_revision=1))
 
 
@@ -236,5 +236,5 @@ def test_who_has_spoken_is_named_even_if_it_was_the_rule(
         "UPDATE app.reorder_proposal SET decided_action = 'approve', decided_at = clock_timestamp()"
     )
 
-    with pytest.raises(Conflict, match="the system has already approved it"):
+    with pytest.raises(Conflict, match="the system has already approved this proposal"):
         services.snooze_reorder(reorder_id=proposal, shown_revision=1)

@@ -82,7 +82,7 @@ def test_a_rejection_that_has_not_come_back_yet_is_not_taken_up(
     services.reject_reorder(reorder_id=need, shown_revision=1, reason="too dear", actor="ann")
     hold(ledger, "open")
 
-    with pytest.raises(Conflict, match="ann has already rejected it"):
+    with pytest.raises(Conflict, match="ann has already rejected this proposal"):
         services.resume_reorder(reorder_id=need, actor="ben")
 
 
@@ -129,7 +129,7 @@ def test_of_two_who_resume_one_learns_of_the_other(
     )
 
     [loser] = [outcome for outcome in outcomes if isinstance(outcome, Conflict)]
-    assert "has already resumed it" in loser.what_changed
+    assert "has already resumed this proposal" in loser.what_changed
     assert len(words(ledger)) == 1
 
 

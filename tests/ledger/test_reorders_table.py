@@ -265,7 +265,7 @@ def test_a_need_that_somebody_else_ordered_meanwhile_is_no_need_that_is_left(
 
     shown = html(client.get("/reorders/"))
 
-    assert "1 need was not ordered again, because it has left the list meanwhile" in shown
+    assert "1 need was not ordered, because it has left the list meanwhile" in shown
     assert "still on the list" not in shown
     assert shown.count("send-notice success") == 2
     [send, *_] = re.findall(r'name="send" value="(\d+)"', shown)

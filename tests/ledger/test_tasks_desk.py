@@ -105,7 +105,7 @@ def test_every_kind_says_its_numbers_and_leads_to_an_open_door(
     for url in set(steps) - {"/system/"}:
         assert client.get(url).status_code == 200, url
     shown = page.content.decode()
-    said = "none was sold in 27 hours while the store was open. At its pace before, 4 units would"
+    said = "none was sold in 27 hours while the store was open. At the demand before, about 4 units"
     assert said in shown
     # A blind count is the next step of these tasks.
     assert "10 on hand" not in shown

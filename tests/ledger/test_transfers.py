@@ -120,7 +120,7 @@ def test_a_transfer_answers_a_reorder_once(ledger: psycopg.Connection) -> None:
     need = reorder_proposal(ledger)
     services.plan_transfer(route=WAY, reorder_id=need, actor="ann")
 
-    with pytest.raises(Conflict, match="ann has already approved it"):
+    with pytest.raises(Conflict, match="ann has already approved this proposal"):
         services.plan_transfer(route=WAY, reorder_id=need)
     assert len(rows(ledger)) == 2
 

@@ -18,7 +18,7 @@ from ledger.access.scope import read_grants
 from webui.accounts.session_store import SessionStore
 from webui.accounts.sessions import end_reason, lacks_second_factor
 
-# Number of sessions of one statement.
+# Most sessions in one query.
 MOST_SESSIONS: Final = 500
 
 
@@ -56,7 +56,7 @@ def _signed_in(keys: list[str], now: float) -> dict[str, SignedIn]:
         if (person := people.get(int(content[SESSION_KEY]))) is not None
         and _is_accepted(content, person)
     }
-    read_grants(list({person.pk: person for person in accepted.values()}.values()))
+    read_grants(set(accepted.values()))
     return {
         key: SignedIn(person, lacks_second_factor(contents[key], person))
         for key, person in accepted.items()

@@ -16,8 +16,8 @@ from django.utils.http import quote_etag
 
 from webui.config.joined_files import join_script, join_style
 
-# Style sheets that import others. A page loads `css/app.css` and at most one more.
 SCRIPT: Final = "js/app.js"
+# Style sheets that import others. A page loads `css/app.css` and at most one more.
 STYLES: Final = ("css/find.css", "css/item.css", "css/order.css")
 # As for the other files: a browser asks again after a minute, and gets 304 without a change.
 _CACHED: Final = "max-age=60, public"

@@ -71,7 +71,7 @@ def refusals(asked: Sequence[Asked]) -> list[Refusal | None]:
     """
     try:
         people = signed_in({each.session_key for each in asked}, time.time())
-        # 1,000 open pages often show few different lists.
+        # Many pages of one session show the same list: check it once.
         found = {each: _refusal(each, people.get(each.session_key)) for each in set(asked)}
         return [found[each] for each in asked]
     finally:

@@ -13,6 +13,7 @@ from typing import Final
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.views.decorators.http import require_GET
 
+from webui.accounts.signed_in import MOST_SESSIONS
 from webui.live.access import Asked, asked_by, refusals
 from webui.live.batches import Batches
 from webui.live.current import Page, resync_events
@@ -23,13 +24,12 @@ from webui.live.watch import Following, Watch
 FLUSH_S: Final = 0.1
 AGE_EVERY_S: Final = 1.0
 PING_EVERY_S: Final = 15.0
-_CHECKED_TOGETHER: Final = 500
 # A page has up to 200 keys, so one query reads up to 20,000 rows.
 _READ_TOGETHER: Final = 100
 
 HUB: Final = Hub(encoded_record)
 WATCH: Final = Watch(refusals)
-OPENING: Final = Batches("live-open", refusals, _CHECKED_TOGETHER)
+OPENING: Final = Batches("live-open", refusals, MOST_SESSIONS)
 CURRENT: Final = Batches("live-current", resync_events, _READ_TOGETHER)
 
 
@@ -74,7 +74,7 @@ async def _events(asked: Asked, language: str, checked_at: float) -> AsyncIterat
 async def _follow(following: Following, subscriber: Subscriber[bytes]) -> AsyncIterator[bytes]:
     """Yield patches at most every 100 ms, the age every second and a ping every 15 s.
 
-    Yield pings only, if the right to the keys was not confirmed in time.
+    Yield only pings while the right to the keys isn't confirmed.
     """
     aged_at = pinged_at = time.monotonic()
     while not (HUB.closing or following.is_over):

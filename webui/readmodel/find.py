@@ -259,8 +259,8 @@ WHERE il.sku = %(sku)s"""
 def holders(sku: str) -> dict[str, int]:
     """Return the available units of an item by location, of all stores that have it in range.
 
-    Units below zero, and those not yet in the read model, count as 0. Pages for one store offer
-    the stores in this order, and don't show the units (decision 0046).
+    Units below zero, and those not yet in the read model, count as 0. A page may sort
+    stores by these units, but must not show the units of other stores (decision 0046).
     """
     with within(EVERYWHERE):
         rows = select(_HOLDERS, {"sku": sku}, Holder)

@@ -153,7 +153,7 @@ def _search(text: str) -> Search:
         # IS TRUE keeps Postgres from planning a join.
         all_codes = f"(s.sku IN ({_CODES.format(condition=condition)})) IS TRUE"
         return Search((*where, all_codes), parameters | of_codes)
-    # Postgres plans a list of known codes for what it is, and a subquery for its default estimate.
+    # Postgres knows the length of a list; for a subquery it would use a default estimate.
     return Search((*where, "s.sku = ANY(%(codes)s)"), parameters | {"codes": codes})
 
 

@@ -62,7 +62,8 @@ class Effect:
     def too_few(self) -> str:
         """A warning if the adjustment takes more units than there are, else an empty text.
 
-        It warns of no earlier adjustment: a later count may have changed the units since.
+        There is no warning for an adjustment with an earlier time, because a later count may have
+        changed the units.
         """
         if self.stock is None or self.occurred_at is not None:
             return ""
@@ -73,8 +74,8 @@ class Effect:
             if there is not None and moved < 0 and there + moved < 0:
                 after = units_text(there + moved)
                 return gettext(
-                    "Recorded is %(words)s %(there)s, so it would be %(after)s. Check item, reason "
-                    "and units."
+                    "The record has %(there)s %(words)s, so %(after)s would remain. Check item, "
+                    "reason and units."
                 ) % {"there": units_text(there), "words": words, "after": after}
         return ""
 

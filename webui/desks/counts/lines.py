@@ -34,7 +34,7 @@ def _entry(location: str, line: str, entry_id: UUID) -> Entry:
 
 
 def explained(location: str, refused: Sequence[Refused]) -> tuple[Refused, ...]:
-    """Return refusals of lines; for a known item with a wrong number, the refusal is about it."""
+    """Return the refusals; for a known item with a wrong number, refuse the number."""
     return tuple(_explained(location, row) for row in refused)
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
+from cdc.deciding import is_reversible
 from ledger.kernel.rows import select, select_value
 from webui.desks.history.wording import CLASSES, REORDER, column_title
 
@@ -127,7 +128,7 @@ class Switch:
     @property
     def may_be_reversed(self) -> bool:
         """Return True if a rollback may follow: not after the first switch or another rollback."""
-        return self.former is not None and not self.is_rollback
+        return is_reversible(self.former, is_rollback=self.is_rollback)
 
 
 @dataclass(frozen=True, slots=True)

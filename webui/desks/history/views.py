@@ -31,7 +31,7 @@ _SHOWN: Final = (
     *("run", "digest", "records", "keys", "units", "seconds", "directory", "revision", "code"),
     *("verdict", "requested_by", "former", "partitions_written"),
 )
-# Numbers of keys in a comparison of two revisions. Each key whose decision waits counts once.
+# Counts of a comparison of two revisions. A key counts once, if its decision is open.
 _COUNTS: Final = ("equal", "only_former", "only_new", "changed", "explanation", "moving")
 
 

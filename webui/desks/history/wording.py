@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from django.conf import settings
+from django.utils.translation import gettext
 
 from cdc.contracts import history_requests as kinds
 from cdc.contracts.history_requests import command_of
@@ -69,9 +70,11 @@ def column_title(name: str) -> str:
 
 
 def answer_title(name: str) -> str:
-    """Return the heading of an answer's column: `Lost, EUR` for `lost_minor`."""
-    title = column_title(name)
-    return f"{title}, {settings.CURRENCY}" if name.endswith("_minor") else title
+    """Return the heading of an answer's column in the page's language: `Lost, EUR`."""
+    title = gettext(column_title(name))
+    if not name.endswith("_minor"):
+        return title
+    return gettext("%(title)s, %(currency)s") % {"title": title, "currency": settings.CURRENCY}
 
 
 def cell_text(name: str, cell: Any) -> str:  # noqa: ANN401 -- a JSON value

@@ -137,7 +137,10 @@ def act_on(ref: str, form: ActionForm, actor: str, may: Collection[str]) -> str:
 
 
 def _send(ref: str, form: SendForm, actor: str) -> str:
-    """Send the order in ten seconds. The notice about the send confirms it, with its undo."""
+    """Store a request to send the order in ten seconds. Return no message.
+
+    The notice about the send has *Undo*.
+    """
     values = form.cleaned()
     send_one_order(
         DraftOrder(ref, values["shown_version"]),

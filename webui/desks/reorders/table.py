@@ -173,8 +173,9 @@ CROSS JOIN LATERAL (
 ) a
 CROSS JOIN LATERAL (SELECT CASE WHEN cardinality(a.attention) > 0 THEN 0 ELSE 1 END AS section) g
 """
-# The figures of all needs come from the index `stock_list`, which has no `inv_key`. By its key, the
-# stock of shown needs is one row, and Postgres leaves out the join for values without stock.
+# For all needs, join by location and SKU: the index `stock_list` has these columns, but no
+# `inv_key`. For few needs, join by the primary key; Postgres then drops the join if the query uses
+# no column of stock.
 _IN_LIST: Final = _FROM.format(stock="s.location = r.location AND s.sku = r.sku")
 _BY_KEY: Final = _FROM.format(stock="s.inv_key = r.inv_key")
 _COLUMNS: Final = """

@@ -54,7 +54,7 @@ COLUMNS: Final = (
     Column("item", gettext_noop("Item"), "item"),
     Column("store", gettext_noop("Store"), "store"),
     Column("on_hand", gettext_noop("On hand"), "n"),
-    Column("cover", gettext_noop("Cover"), "n"),
+    Column("cover", gettext_noop("Lasts"), "n"),
     Column("units", gettext_noop("Suggestion"), "ask", largest_first=True),
     Column("money", gettext_noop("Money"), "n", largest_first=True),
     Column("urgency", gettext_noop("Reason"), "reason"),
@@ -292,7 +292,8 @@ def _back(request: HttpRequest) -> str:
 def after_decision(request: HttpRequest, reorder_id: str) -> str:
     """Return the URL of the list, at the row after this need. Call this before the decision.
 
-    The row is of the same section: nobody is led from the needs to look at into routine needs.
+    The row is of the same section, so that a person doesn't get from needs to check to routine
+    needs unawares.
     Without the row in the URL, a long list would scroll to its top after every decision.
     """
     if NextCardForm(request.POST).cleaned()["next"]:

@@ -159,7 +159,7 @@ def _executed(form: SendActionForm, actor: str) -> str:
             }
         case "seen":
             acknowledge_send(**given)
-            return ""  # that the notice has gone is answer enough
+            return ""  # no message: the notice itself disappears
         case "all_seen":
             for send in sends_of(actor):
                 if send.status != "waiting":

@@ -5,7 +5,6 @@ const MOST_RECENT = 8;
 
 export function startFind() {
   const form = document.querySelector("form.seek");
-  if (!form) return;
   const field = form.elements.q;
   startScanner(form, field);
   startRecent(form.dataset.person);

@@ -57,7 +57,7 @@ function startPerson() {
   change.hidden = false;
 }
 
-/** Add a button that closes to each message. A message without an error stops following the page. */
+/** Add a close button to each message. After 8 s the messages scroll with the page, unless one of them is an error. */
 function startToasts() {
   const box = document.querySelector(".toasts");
   for (const message of document.querySelectorAll(".toasts > *, [data-closes]")) addClose(message);

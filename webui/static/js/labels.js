@@ -2,7 +2,6 @@
 
 export function startLabels() {
   const button = document.querySelector("button[data-print]");
-  if (!button) return;
   button.hidden = false;
   button.addEventListener("click", () => print());
 }

@@ -71,7 +71,7 @@ function belowMinimum(rows) {
   const groups = new Map();
   for (const row of rows.filter((one) => "minimum" in one.dataset)) {
     const { group, minimum } = row.dataset;
-    const left = groups.has(group) ? groups.get(group) : Number(minimum);
+    const left = groups.get(group) ?? Number(minimum);
     groups.set(group, left - valueOf(row));
   }
   return [...groups.values()].filter((left) => left > 0).length;

@@ -11,7 +11,6 @@ const RETRY_MS = [500, 1_000, 2_000, 5_000];
 
 export function startScan() {
   const form = document.querySelector("form[data-scan]");
-  if (!form) return;
   document.querySelector("[data-close-refused]").addEventListener("click", closeRefused);
   // The bar at the bottom would cover the field for a list.
   document.querySelector("details.many").addEventListener("toggle", (event) => event.target.scrollIntoView({ block: "nearest" }));

@@ -1,9 +1,9 @@
 // Replace a part of this page by the same part of a freshly fetched one.
 
 /**
- * Replace `selector` by the same element of `url`, and with it each element whose `data-beside` is
- * the id of that element: tabs and totals, which must not contradict the list. Return false if the fetch failed, or if `wanted`
- * returns false afterwards, because a person has begun to work in the element meanwhile.
+ * Replace `selector` by the same element of `url`, and each element with `data-beside` = id of that
+ * element (tabs, totals), so that they agree with the list. Return false if the fetch failed, or if
+ * `wanted` returns false afterwards, because a person has begun to work in the element meanwhile.
  */
 export async function swap(url, selector, wanted = () => true) {
   const here = document.querySelector(selector);

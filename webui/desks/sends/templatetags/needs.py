@@ -18,7 +18,7 @@ LONGEST_COVER_CENTIDAYS: Final = 36_500
 
 
 class HasStatus(Protocol):
-    """A send."""
+    """An object with the status of a send."""
 
     @property
     def status(self) -> str:
