@@ -82,8 +82,8 @@ def test_a_number_names_the_newest_run_of_a_revision(
     shorter = home.run(ends=first)
     of_ends = report(backfill("diff", str(LOGIC_REVISION), shorter, "--json"))
     assert (of_ends["a"]["run"], of_ends["b"]["run"]) == (shorter, shorter)
-    newest = report(backfill("diff", str(LOGIC_REVISION), other, "--json"))
-    assert (newest["a"]["run"], newest["b"]["run"]) == (other, other)
+    beside = report(backfill("diff", str(LOGIC_REVISION), other, "--json"))
+    assert (beside["a"]["run"], beside["b"]["run"]) == (own, other)  # not the run itself
     assert "no run '99': expected 'last', the number" in str(backfill("diff", "99", own).exception)
 
 
