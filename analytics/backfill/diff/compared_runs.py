@@ -115,7 +115,8 @@ def _directories(runs: Path, a: str, b: str) -> tuple[Path, Path]:
 
     `last` and a logic revision name several runs. For `2` and `3` return the newest runs of these
     revisions that end at the same offsets. For a run and one of these names return the run, and
-    the newest other run that ends where it does. If no such runs exist, return the newest run of each name.
+    the newest other run that ends where it does. If no such runs exist, return the newest run of
+    each name.
     """
     ours, theirs = finished_of(runs, a), finished_of(runs, b)
     if len(ours) == len(theirs) == 1:
