@@ -27,7 +27,8 @@ POSTGRES: Final = {
 LOCAL_POSTGRES: Final = {
     # The slot of a killed Connect is free after this time. The default of 60 s suits real networks.
     "wal_sender_timeout": "10s",
-    "shared_buffers": "64MB",
+    # Holds the indexes of the lists over a million keys. Postgres takes what it touches only.
+    "shared_buffers": "256MB",
     "max_wal_size": "1GB",
 }
 
