@@ -201,6 +201,8 @@ def test_neither_the_bar_of_desks_nor_a_notice_covers_a_control(
     expect(page.locator(".toasts .notice")).to_contain_text("Ordered")
     for width, height in ((390, 844), (1280, 900)):
         page.set_viewport_size({"width": width, "height": height})
+        # A page that is scrolled moves under the notice, as it does under the header.
+        page.evaluate("scrollTo({top: 0, behavior: 'instant'})")
         covered[f"notice, {width}"] = page.evaluate(COVERED)
     page.goto(f"{doors.base}/orders/?view=draft&location={shop.location}")
     page.get_by_label("Pick all on this page").check()
