@@ -186,7 +186,7 @@ def _note_answers(history: KeyHistory, state: KeyState, opened: dict[str, int]) 
 
 
 def _note_unbooked(history: KeyHistory, events: list[Event]) -> None:
-    """Estimate the units on the shelf that no record has, for each part of the history.
+    """Estimate for each part of the history how many units were on the shelf without a record.
 
     A part lasts from one count to the next. On-hand below zero proves such units, because nobody
     sells what is not there. If the lowest on-hand of a part is -3, it has 3 such units.

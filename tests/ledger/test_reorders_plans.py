@@ -1,11 +1,13 @@
 """The table of needs over many keys: statements read little, and totals count every need."""
 
 import psycopg
+from django.utils import translation
 
 from tests.ledger.inbox import level, state
 from tests.ledger.rows import reorder_proposal
 from tests.ledger.test_reorders_table import need
 from tests.ledger.test_stock_list_plans import scans
+from webui.desks.reorders.queries import name_of
 from webui.desks.reorders.table import Total, Wanted, need_page
 
 MANY_NEEDS = """
@@ -75,3 +77,16 @@ def test_pages_of_a_section_have_the_totals_of_all_needs(ledger: psycopg.Connect
     only = Wanted("open", after=look_at[1].cursor)
     assert need_page(only, 100).rows == look_at[2:]
     assert need_page(Wanted("open", after=routine[-1].cursor), 3).rows == []
+
+
+def test_a_result_names_item_and_location_in_the_language_of_the_page(
+    ledger: psycopg.Connection,
+) -> None:
+    mine = need(ledger, 1)
+    english = name_of(mine)
+    with translation.override("de"):
+        german = name_of(mine)
+
+    assert " at " in english
+    assert german == english.replace(" at ", " in ")
+    assert name_of("gone") == "gone"

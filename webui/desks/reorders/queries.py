@@ -4,11 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from django.utils.translation import gettext
+
 from ledger.kernel.rows import select, select_value
 from ledger.services import NotOrdered
 from webui.desks.orders.queries import Filters as OrderFilters
 from webui.desks.orders.queries import counted_orders
-from webui.desks.reorders.table import counted_open
+from webui.desks.reorders.table import PHANTOM_SQL, counted_open
 from webui.readmodel import proposals as selectors
 from webui.readmodel.proposals import ReorderProposal
 
@@ -73,7 +75,15 @@ def desk_version() -> str:
 @dataclass(frozen=True, slots=True)
 class _Named:
     reorder_id: str
-    name: str
+    item: str
+    location: str | None
+
+    @property
+    def name(self) -> str:
+        """Item and location in words; the id of a need that no longer exists."""
+        if self.location is None:
+            return self.item
+        return gettext("%(name)s at %(location)s") % {"name": self.item, "location": self.location}
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +95,7 @@ class Reported:
 
 
 _NAMED: Final = """
-SELECT r.reorder_id, coalesce(p.name, r.sku) || ' at ' || coalesce(lo.name, r.location) AS name
+SELECT r.reorder_id, coalesce(p.name, r.sku) AS item, coalesce(lo.name, r.location) AS location
 FROM app.reorder_proposal r LEFT JOIN retail.product p ON p.code = r.sku
 LEFT JOIN retail.location lo ON lo.code = r.location WHERE r.reorder_id = ANY(%(ids)s)
 """
@@ -99,7 +109,7 @@ def names_of(report: Sequence[NotOrdered]) -> list[Reported]:
     names = {row.reorder_id: row for row in select(_NAMED, {"ids": ids}, _Named)}
     found: dict[str, Reported] = {}
     for one in report:
-        named = names.get(one.reorder_id, _Named(one.reorder_id, one.reorder_id))
+        named = names.get(one.reorder_id, _Named(one.reorder_id, one.reorder_id, None))
         found.setdefault(one.reason, Reported(one.reason, [])).needs.append(named)
     return list(found.values())
 
@@ -112,13 +122,7 @@ def name_of(reorder_id: str) -> str:
 
 def is_phantom_suspect(inv_key: str) -> bool:
     """Return True if an open task asks to count the item because it may be missing."""
-    return bool(
-        select_value(
-            "SELECT EXISTS (SELECT FROM app.task t WHERE t.kind = 'phantom_suspect'"
-            " AND t.subject = %(key)s AND t.cleared_at IS NULL AND t.opened_at IS NOT NULL)",
-            {"key": inv_key},
-        )
-    )
+    return bool(select_value(f"SELECT {PHANTOM_SQL.format(key='%(key)s')}", {"key": inv_key}))
 
 
 def order_of(reorder_id: str) -> str:

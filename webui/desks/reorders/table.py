@@ -130,13 +130,14 @@ _SORTS: Final[Mapping[str, tuple[str, str]]] = {
     "updated": ("r.updated_at", "timestamptz"),
 }
 SORTS: Final = frozenset(_SORTS)
-ATTENTION_SQL: Final = """array_remove(ARRAY[
+# True if an open task asks to count the item because it may be missing.
+PHANTOM_SQL: Final = """EXISTS (SELECT FROM app.task t WHERE t.kind = 'phantom_suspect'
+    AND t.subject = {key} AND t.cleared_at IS NULL AND t.opened_at IS NOT NULL)"""
+ATTENTION_SQL: Final = f"""array_remove(ARRAY[
         CASE WHEN v.supplier = '' THEN 'no_supplier' END,
         CASE WHEN NOT v.supplier_active THEN 'supplier_inactive' END,
         CASE WHEN s.on_hand_units < 0 THEN 'below_zero' END,
-        CASE WHEN EXISTS (
-            SELECT FROM app.task t WHERE t.kind = 'phantom_suspect' AND t.subject = r.inv_key
-            AND t.cleared_at IS NULL AND t.opened_at IS NOT NULL) THEN 'maybe_missing' END,
+        CASE WHEN {PHANTOM_SQL.format(key="r.inv_key")} THEN 'maybe_missing' END,
         CASE WHEN mod(coalesce(r.quantity_units, 0), v.pack_units) <> 0 THEN 'odd_units' END,
         CASE WHEN il.auto_max_minor > 0 AND v.value_minor > il.auto_max_minor
             THEN 'above_limit' END

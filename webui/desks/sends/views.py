@@ -49,7 +49,7 @@ GROUP BY s.id, s.made_by, s.status, s.due_at ORDER BY s.id DESC LIMIT 5
 
 @dataclass(frozen=True, slots=True)
 class Send:
-    """A send that waits, or an ended send of this person whose outcome they haven't seen.
+    """A send of a person: it waits, or it has ended and the person has not closed its notice.
 
     `refs` are the orders that were sent, `picked` the draft orders that were to be sent.
     `left_ms` is the time until its deadline, `late_ms` the time since its deadline. `refused` has
