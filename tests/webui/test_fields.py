@@ -6,6 +6,7 @@ from uuid import UUID
 
 import pytest
 from django.core.exceptions import ValidationError
+from django.test import override_settings
 
 from webui.readmodel.figures import money_text
 from webui.shell.fields import (
@@ -27,6 +28,7 @@ from webui.shell.fields import (
 )
 
 MOST = 1_000_000_000
+IN_BERLIN = override_settings(STORES_TIME_ZONE="Europe/Berlin")
 PRICE = MoneyField(low=1, high=MOST)
 SPAN = DaysField(high=100_000)
 LONG = "9" * 5000
@@ -149,10 +151,31 @@ def test_a_time_is_read_as_utc(typed: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("typed", "utc"),
+    [
+        ("2026-11-21T10:00", datetime(2026, 11, 21, 9, tzinfo=UTC)),
+        ("2026-07-21T10:00", datetime(2026, 7, 21, 8, tzinfo=UTC)),
+        ("2026-10-25T02:30", datetime(2026, 10, 25, 0, 30, tzinfo=UTC)),
+        ("2026-07-21T10:00+00:00", datetime(2026, 7, 21, 10, tzinfo=UTC)),
+    ],
+)
+def test_a_time_without_an_offset_is_of_the_stores_clock(typed: str, utc: datetime) -> None:
+    with IN_BERLIN:
+        assert MomentField().clean(typed) == utc
+
+
+def test_a_time_that_the_stores_clock_skips_is_refused() -> None:
+    with IN_BERLIN:
+        assert (
+            rule_of(MomentField(), "2026-03-29T02:30") == "a date and a time of the stores' clock"
+        )
+
+
+@pytest.mark.parametrize(
     "typed", ["yesterday", "0001-01-01T00:00+23:59", "9999-12-31T23:59-23:59", "2026-02-30T00:00"]
 )
 def test_a_time_that_is_in_no_calendar_is_refused(typed: str) -> None:
-    assert rule_of(MomentField(), typed) == "a date and a time, UTC"
+    assert rule_of(MomentField(), typed) == "a date and a time of the stores' clock"
 
 
 def test_a_code_is_one_of_its_list() -> None:

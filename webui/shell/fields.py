@@ -13,12 +13,14 @@ from typing import Any, Final, TypedDict, Unpack
 from uuid import UUID
 
 from django import forms
+from django.conf import settings
 from django.core.exceptions import ValidationError
 from typing_extensions import override
 
 from inventory.tables.columns import QUANTITY_MAX
 from ledger.messages import Message, gettext_noop
 from webui.readmodel.figures import money_text
+from webui.shell.moments import zone_of
 
 # Enough digits for the largest order amount and the largest id; longer texts are refused.
 _MOST_DIGITS: Final = 12
@@ -228,15 +230,23 @@ class DayField(SyntaxField):
 
 
 class MomentField(SyntaxField):
-    """A time as a `datetime-local` input sends it, in UTC unless it has an offset."""
+    """A time as a `datetime-local` input sends it, by the stores' clock unless it has an offset.
 
-    rule = gettext_noop("a date and a time, UTC")
+    The value is in UTC. A time that the clock skips in spring is refused. A time that the clock
+    shows twice in autumn is read as the first of the two.
+    """
+
+    rule = gettext_noop("a date and a time of the stores' clock")
 
     @override
     def read(self, text: str) -> datetime | None:
         try:
             at = datetime.fromisoformat(text)
-            return at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC)
+            if at.tzinfo:
+                return at.astimezone(UTC)
+            zone = zone_of(settings.STORES_TIME_ZONE)
+            utc = at.replace(tzinfo=zone).astimezone(UTC)
+            return utc if utc.astimezone(zone).replace(tzinfo=None, fold=0) == at else None
         # The conversion to UTC overflows for the first and the last day of the calendar.
         except (ValueError, OverflowError):
             return None

@@ -34,8 +34,7 @@ SELECT s.id, s.made_by, s.status,
        coalesce(jsonb_agg(jsonb_build_object('subject', i.subject, 'reason', i.refused,
            'is_open', i.kind = 'order' OR coalesce(r.status = 'open'
                AND coalesce(r.decided_action, '') NOT IN ('approve', 'reject'), false),
-           'name', coalesce(coalesce(p.name, r.sku) || ' at ' || coalesce(lo.name, r.location),
-               i.subject)))
+           'product', coalesce(p.name, r.sku), 'location', coalesce(lo.name, r.location)))
            FILTER (WHERE i.refused IS NOT NULL), '[]') AS refused
 FROM app.pending_send s JOIN app.pending_item i ON i.send_id = s.id
 LEFT JOIN app.reorder_proposal r ON i.kind = 'need' AND r.reorder_id = i.subject
@@ -53,8 +52,8 @@ class Send:
 
     `refs` are the orders that were sent, `picked` the draft orders that were to be sent.
     `left_ms` is the time until its deadline, `late_ms` the time since its deadline. `refused` has
-    subject, name and reason of each item that was not sent, and `is_open`: False for a need that
-    nobody has to order any more.
+    subject, reason, product and location of each item that was not sent, and `is_open`: False for a
+    need that nobody has to order any more. Orders have no product and no location.
     """
 
     id: int
@@ -83,12 +82,12 @@ class Send:
     @property
     def left(self) -> list[dict[str, Any]]:
         """The items that were not sent and that still wait for a person."""
-        return [one for one in self.refused if one["is_open"]]
+        return [_named(one) for one in self.refused if one["is_open"]]
 
     @property
     def settled(self) -> list[dict[str, Any]]:
         """The needs that were not ordered because they had been answered or had closed before."""
-        return [one for one in self.refused if not one["is_open"]]
+        return [_named(one) for one in self.refused if not one["is_open"]]
 
     @property
     def kind_of_notice(self) -> str:
@@ -117,6 +116,17 @@ class Send:
 
 
 _LATE_MS: Final = 5_000
+
+
+def _named(item: dict[str, Any]) -> dict[str, Any]:
+    """Return the item with its name in the person's language; an order's name is its subject."""
+    if item["product"] is None:
+        return item | {"name": item["subject"]}
+    name = gettext("%(name)s at %(location)s") % {
+        "name": item["product"],
+        "location": item["location"],
+    }
+    return item | {"name": name}
 
 
 def sends_of(person: str) -> Sequence[Send]:
