@@ -4,6 +4,7 @@ Open loop: each statement has a planned time, and a late sender catches up inste
 statements. So a slow pipeline causes longer delays, not a lower rate.
 """
 
+import random
 import time
 import uuid
 from collections.abc import Iterator, Sequence
@@ -64,6 +65,22 @@ def planned(rate: int, seconds: float, batch: int) -> Iterator[float]:
         if ahead > 0:
             time.sleep(ahead)
         yield due
+
+
+def baskets(rate: int, lines: int, most: int, seed: int = 1) -> Iterator[int]:
+    """Yield the size of each basket, 1 to `most` lines, when it is due at `rate` lines a second.
+
+    The sizes add up to `lines`, and equal seeds give equal sizes.
+    """
+    drawn = random.Random(seed)  # noqa: S311 -- a repeatable load, no secret
+    started, sold = time.monotonic(), 0
+    while sold < lines:
+        ahead = sold / rate - (time.monotonic() - started)
+        if ahead > 0:
+            time.sleep(ahead)
+        size = min(drawn.randint(1, most), lines - sold)
+        yield size
+        sold += size
 
 
 def percentile(ordered: Sequence[float], per_mille: int) -> float:

@@ -7,7 +7,8 @@ The run has these parts, in this order:
    parts, until the read model shows the last line.
 3. Latency: single lines at a low rate, each with a new key. The time runs from the commit until the
    state is acknowledged, and until the read model shows it.
-4. Paint latency: single lines for the rows of an open page, until a browser has painted the number.
+4. Paint latency: baskets of lines for the rows of open pages, until a browser has painted the
+   number.
 5. Sustained rate: lines at a planned rate for some seconds. The time ends when the workers'
    acknowledged state includes the last line of every partition.
 """
@@ -29,6 +30,7 @@ from bench.watch import Changelog, ReadModel
 from cdc.settings import Connections
 
 RATES: Final = (2000, 4000, 6000)
+LATENCY_RATE: Final = 100
 _BATCH: Final = 100
 _KEYS: Final = 5000
 _DRAIN_S: Final = 120.0
@@ -45,15 +47,18 @@ class Plan:
     time at rest is measured. Before that, lines at the lowest rate warm the services up for
     `warm_up_s`. Without this warm-up, the compilers of the JVMs would take more CPU time than the
     first lines. `broker` is the directory of the broker's topics; None leaves their bytes out.
+    `paint_rate` is the rate of the paint latency; its commits have 1 to `basket` lines each.
     """
 
     rates: Sequence[int] = RATES
     seconds: float = 20.0
-    latency_rate: int = 100
+    latency_rate: int = LATENCY_RATE
     rest_s: float = 20.0
     warm_up_s: float = 30.0
     processes: Mapping[str, int] = field(default_factory=dict)
     broker: Path | None = None
+    paint_rate: int = LATENCY_RATE
+    basket: int = 1
 
 
 def run(
@@ -84,8 +89,10 @@ def run(
     latency = measure_latency(known, rate=plan.latency_rate, seconds=plan.seconds)
     pixels = None
     if screen is not None:
-        progress(f"pixels at {plan.latency_rate} lines/s for {plan.seconds:g} s")
-        pixels = measure_screen(url, screen, rate=plan.latency_rate, seconds=plan.seconds)
+        progress(f"{screen.pages} pages at {plan.paint_rate} lines/s for {plan.seconds:g} s")
+        pixels = measure_screen(
+            url, screen, rate=plan.paint_rate, seconds=plan.seconds, basket=plan.basket
+        )
     sustained = []
     for rate in plan.rates:
         progress(f"{rate} lines/s for {plan.seconds:g} s")

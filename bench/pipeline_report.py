@@ -67,9 +67,7 @@ class PipelineReport:
             f"read model                  {late.shown_p50_ms:>9.0f} {late.shown_p99_ms:>9.0f}",
         ]
         if self.pixels is not None:
-            lines.append(
-                f"painted by a browser        {self.pixels.p50_ms:>9.0f} {self.pixels.p99_ms:>9.0f}"
-            )
+            lines += ["", *_paint(self.pixels)]
         if self.cpu:
             lines += ["", *service_cpu.as_table(self.cpu)]
             lines.append(service_cpu.first_full(self.cpu))
@@ -78,3 +76,14 @@ class PipelineReport:
         return "\n".join(lines)
 
     __str__ = as_text
+
+
+def _paint(found: Pixels) -> list[str]:
+    """Return the lines of a table of the paint latency."""
+    times = (found.p50_ms, found.p99_ms, found.p999_ms, found.max_ms)
+    title = (
+        f"commit to a painted number, {found.rate_per_s} lines/s ({found.sold_per_s:.0f} sold), "
+        f"baskets of 1 to {found.basket}, {found.pages} open pages"
+    )
+    row = f"{found.lines:>8} " + " ".join(f"{ms:>9.0f}" for ms in times)
+    return [title, "   lines    p50 ms    p99 ms  p99.9 ms    max ms", row]

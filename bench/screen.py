@@ -4,19 +4,24 @@ A real browser shows the stock list of the benchmark's own location. The benchma
 lines at a rate, for one row after the other. The page records the wall clock after the frame that
 paints a changed cell. Several commits may change a cell at once. So a commit counts as shown when
 its cell first shows this commit or a later one.
+
+Further pages are event streams of the same address without a browser: the server does the same work
+for them, and their browsers would need the measured cores.
 """
 
 import time
 from bisect import insort
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import cycle, islice
 from typing import Any, Final
 
 import psycopg
 
-from bench.load import Load, percentile, planned
+from bench.load import Load, baskets, percentile
+from bench.open_streams import open_streams
 from bench.watch import BenchFailed, ReadModel
 
 ROWS: Final = 50
@@ -45,32 +50,48 @@ _WATCH: Final = """() => {
     subtree: true, childList: true, characterData: true,
   });
 }"""
+_LIVE_ADDRESS: Final = (
+    '() => (document.querySelector("main [data-live]") ?? document.body).dataset.live'
+)
 _ALL_SHOWN: Final = "lines => window.shown.filter(([, units]) => units === -lines).length >= 50"
 
 
 @dataclass(frozen=True, slots=True)
 class Screen:
-    """A page's address, a login that may see it, and the browser's path."""
+    """A page's address, a login that may see it, the browser's path, and the number of pages."""
 
     url: str
     person: str
     password: str
     chromium: str
+    pages: int = 1
 
 
 @dataclass(frozen=True, slots=True)
 class Pixels:
-    """Milliseconds from commit until a browser has painted the number, at a rate."""
+    """Milliseconds from commit until a browser has painted the number.
+
+    `rate_per_s` lines a second were offered, in baskets of 1 to `basket` lines, with `pages` open
+    pages. `sold_per_s` is the rate that was reached.
+    """
 
     lines: int
     rate_per_s: int
+    sold_per_s: float
+    basket: int
+    pages: int
     p50_ms: float
     p99_ms: float
+    p999_ms: float
     max_ms: float
 
 
-def measure_screen(url: str, screen: Screen, *, rate: int, seconds: float) -> Pixels:
-    """Commit single lines at `rate` for the 50 rows of an open page; return the paint latencies.
+def measure_screen(
+    url: str, screen: Screen, *, rate: int, seconds: float, basket: int = 1
+) -> Pixels:
+    """Commit lines at `rate` for the 50 rows of an open page; return the paint latencies.
+
+    Each commit is a basket of 1 to `basket` lines of different rows, 50 at most.
 
     Raises:
         BenchFailed: the page did not show the last lines.
@@ -80,17 +101,24 @@ def measure_screen(url: str, screen: Screen, *, rate: int, seconds: float) -> Pi
         load = Load(connection)
         skus = [f"S{number}" for number in range(ROWS)]
         _first_lines(url, load, skus)
-        with _open_list(screen, load.location) as page:
+        with _open_list(screen, load.location) as page, _further_pages(screen, page):
             page.evaluate(_WATCH)
-            committed = _sell(load, skus, rate=rate, lines_per_row=lines_per_row)
+            began = time.monotonic()
+            sizes = baskets(rate, lines_per_row * ROWS, basket)
+            committed = _sell(load, skus, sizes)
+            sold_s = time.monotonic() - began
             _wait(page, lines_per_row + 1)
             painted = page.evaluate("() => window.shown")
     delays = _delays(committed, painted)
     return Pixels(
         lines=len(delays),
         rate_per_s=rate,
+        sold_per_s=len(delays) / sold_s,
+        basket=basket,
+        pages=screen.pages,
         p50_ms=percentile(delays, 500),
         p99_ms=percentile(delays, 990),
+        p999_ms=percentile(delays, 999),
         max_ms=delays[-1],
     )
 
@@ -103,16 +131,16 @@ def _first_lines(url: str, load: Load, skus: Sequence[str]) -> None:
         read_model.wait(timeout_s=60)
 
 
-def _sell(
-    load: Load, skus: Sequence[str], *, rate: int, lines_per_row: int
-) -> dict[str, list[float]]:
-    """Commit the lines; return the wall-clock milliseconds of each row's commits, in order."""
+def _sell(load: Load, skus: Sequence[str], sizes: Iterable[int]) -> dict[str, list[float]]:
+    """Commit the baskets; return the wall-clock milliseconds of each row's commits, in order."""
     committed: dict[str, list[float]] = defaultdict(list)
-    lines = lines_per_row * len(skus)
-    for number, _due in enumerate(planned(rate, lines / rate, 1)):
-        sku = skus[number % len(skus)]
-        load.insert([sku])
-        committed[f"{load.location}|{sku}"].append(time.time() * 1000)
+    rows = cycle(skus)
+    for size in sizes:
+        chosen = list(islice(rows, size))
+        load.insert(chosen)
+        now = time.time() * 1000
+        for sku in chosen:
+            committed[f"{load.location}|{sku}"].append(now)
     return committed
 
 
@@ -136,6 +164,16 @@ def _open_list(screen: Screen, location: str) -> Iterator[Any]:
         page.wait_for_selector("#pill[data-state=live]", timeout=_DEADLINE_MS)
         yield page
         browser.close()
+
+
+@contextmanager
+def _further_pages(screen: Screen, page: Any) -> Iterator[None]:  # noqa: ANN401 -- as in `_wait`
+    """Keep the event streams of `screen.pages` - 1 further pages open."""
+    address = page.evaluate(_LIVE_ADDRESS)
+    found = page.context.cookies()
+    cookies = "; ".join(f"{cookie['name']}={cookie['value']}" for cookie in found)
+    with open_streams(screen.url, address, cookies, screen.pages - 1):
+        yield
 
 
 def _wait(page: Any, lines: int) -> None:  # noqa: ANN401 -- the browser's type is not always installed

@@ -15,6 +15,7 @@ from deploy.cli.bench_fold import bench_fold
 from deploy.cli.bench_hot import bench_hot
 from deploy.cli.bench_peers import bench_peers
 from deploy.cli.bench_publish import bench_publish
+from deploy.cli.bench_rebalance import bench_rebalance
 from deploy.cli.bench_verify import bench_verify
 from deploy.cli.bench_web import bench_web
 from deploy.cli.bench_workers import bench_workers
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 LEAST_ITEMS = 4
+MOST_IN_BASKET = 50  # rows of the open page, each once in a basket
 
 bench = typer.Typer(
     help="Measure speed, restores, faults and replenishment rules.", no_args_is_help=True
@@ -42,6 +44,7 @@ def register(app: typer.Typer) -> None:
     bench.command("hot")(measured(bench_hot))
     bench.command("peers")(measured(bench_peers))
     bench.command("publish")(measured(bench_publish))
+    bench.command("rebalance")(measured(bench_rebalance))
     bench.command("verify")(measured(bench_verify))
     bench.command("web")(bench_web)
     bench.command("workers")(measured(bench_workers))
@@ -59,6 +62,16 @@ def bench_pipeline(
     latency_rate: Annotated[
         int, typer.Option(help="Sale lines a second while latency is measured.")
     ] = 100,
+    paint_rate: Annotated[
+        int, typer.Option(help="Sale lines a second for the rows of the open pages.")
+    ] = 100,
+    basket: Annotated[
+        int, typer.Option(help="Most lines of one commit for the open pages, 1 to 50.")
+    ] = 1,
+    pages: Annotated[
+        int,
+        typer.Option(help="Open pages: one in a browser, the others as event streams without one."),
+    ] = 1,
     rest: Annotated[
         float, typer.Option(help="Seconds for which CPU time is measured without a line.")
     ] = 20.0,
@@ -69,7 +82,10 @@ def bench_pipeline(
 ) -> None:
     """Measure the time from a commit to state, read model and page, and CPU time per sale line."""
     offered = option_checks.parse_ints("--rates", rates, "2000,4000")
-    option_checks.check_int("--latency-rate", latency_rate)
+    for name, number in (("latency", latency_rate), ("paint", paint_rate)):
+        option_checks.check_int(f"--{name}-rate", number)
+    option_checks.check_int("--basket", basket, most=MOST_IN_BASKET)
+    option_checks.check_int("--pages", pages)
     option_checks.check_seconds("--seconds", seconds, least=1)
     option_checks.check_seconds("--rest", rest, least=1)
     option_checks.check_seconds("--warm-up", warm_up)
@@ -77,9 +93,17 @@ def bench_pipeline(
     from bench import pipeline  # noqa: PLC0415 -- reads the environment
 
     plan = pipeline.Plan(
-        offered, seconds, latency_rate, rest, warm_up, _processes(), _broker_directory()
+        offered,
+        seconds,
+        latency_rate,
+        rest,
+        warm_up,
+        _processes(),
+        _broker_directory(),
+        paint_rate,
+        basket,
     )
-    report = pipeline.run(plan, screen=_screen(), progress=output.errors.print)
+    report = pipeline.run(plan, screen=_screen(pages), progress=output.errors.print)
     if json:
         output.as_json(report.as_json())
     else:
@@ -103,7 +127,7 @@ def _broker_directory() -> Path | None:
     return directory if directory.is_dir() else None
 
 
-def _screen() -> "Screen | None":
+def _screen(pages: int) -> "Screen | None":
     """Return the demo's stock page in a browser. If that is impossible, print why; return None."""
     from bench.screen import Screen  # noqa: PLC0415 -- only this command needs it
     from deploy.stack.proof import PERSON, logins  # noqa: PLC0415 -- loads a web client
@@ -116,7 +140,7 @@ def _screen() -> "Screen | None":
         )
         return None
     url = read_runtime(home).services["web"].url or ""
-    return Screen(url, PERSON, logins(home)[PERSON], chromium)
+    return Screen(url, PERSON, logins(home)[PERSON], chromium, pages)
 
 
 @bench.command("policy")

@@ -12,12 +12,15 @@ from deploy.errors import StackError
 LONGEST_S: Final = 86_400.0  # a day; no command waits longer
 
 
-def check_int(option: str, value: int | None, *, least: int = 1) -> None:
-    """Refuse a whole number below `least`; None is an omitted option.
+def check_int(option: str, value: int | None, *, least: int = 1, most: int | None = None) -> None:
+    """Refuse a whole number below `least` or above `most`; None is an omitted option.
 
     Raises:
-        StackError: the message names option, value and least value.
+        StackError: the message names option, value and limit.
     """
+    if value is not None and most is not None and not least <= value <= most:
+        message = f"{option} {value}: expected {least} to {most}"
+        raise StackError(message)
     if value is not None and value < least:
         message = f"{option} {value}: expected {least} or more"
         raise StackError(message)

@@ -50,6 +50,7 @@ NEED_A_STACK = (
     "revision promote 9",
     "revision retire 9",
     "bench pipeline",
+    "bench rebalance",
     "bench faults",
     "bench verify",
     "people list",

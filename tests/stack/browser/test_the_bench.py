@@ -18,14 +18,16 @@ def test_the_pipeline_bench_times_every_line_until_a_browser_has_painted_it(
         )
 
     options = "--rates 200 --seconds 2 --latency-rate 50 --rest 2 --warm-up 1 --json"
+    options += " --paint-rate 200 --basket 20 --pages 5"
     done = stack.cli("bench", "pipeline", *options.split())
 
     assert done.returncode == 0, done.stderr
     report = json.loads(done.stdout)
     assert report["sustained"][0]["lines"] == 400
     assert report["latency"]["lines"] == 100
-    assert report["pixels"]["lines"] == 100
-    assert 0 <= report["pixels"]["p50_ms"] <= report["pixels"]["p99_ms"]
+    painted = report["pixels"]
+    assert (painted["lines"], painted["pages"], painted["basket"]) == (400, 5, 20)
+    assert 0 <= painted["p50_ms"] <= painted["p99_ms"] <= painted["p999_ms"] <= painted["max_ms"]
     cpu = {row["service"]: row for row in report["cpu"]}
     assert {"postgres", "kafka", "connect", "worker-1", "supervisor", "all"} <= cpu.keys()
     assert cpu["connect"]["line_us"] > 0

@@ -1,0 +1,94 @@
+"""`inventory bench rebalance`: how old numbers get while workers leave, restart and join.
+
+Sales continue during each step. The figure of a step is the longest time from a sale's commit until
+a worker showed it, over one key per partition.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from statistics import median
+from typing import Any, Final
+
+from bench.load import percentile
+from bench.staleness import Staleness
+from cdc.settings import Connections
+
+QUIET: Final = "no change"
+QUIET_S: Final = 10.0
+_SHOWN_S: Final = 60.0
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A change of the workers, and the function that makes it and waits for its end."""
+
+    name: str
+    change: Callable[[], object]
+
+
+@dataclass(frozen=True, slots=True)
+class Stale:
+    """One step of one round: its seconds, its sales, and their seconds from commit to answer."""
+
+    step: str
+    seconds: float
+    sales: int
+    median_s: float
+    longest_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """All steps of all rounds, in their order."""
+
+    steps: tuple[Stale, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the report for scripts."""
+        return asdict(self)
+
+    def as_text(self) -> str:
+        """Return a table with one row per kind of step."""
+        lines = ["step              rounds   sales   oldest number s: median   longest   step s"]
+        for name in dict.fromkeys(one.step for one in self.steps):
+            found = [one for one in self.steps if one.step == name]
+            longest = [one.longest_s for one in found]
+            lines.append(
+                f"{name:<17} {len(found):>6} {sum(one.sales for one in found):>7} "
+                f"{median(longest):>24.2f} {max(longest):>9.2f} "
+                f"{median(one.seconds for one in found):>8.1f}"
+            )
+        return "\n".join(lines)
+
+    __str__ = as_text
+
+
+def run(settings: Connections, steps: Sequence[Step], *, rounds: int, progress: Progress) -> Report:
+    """Measure ten seconds without a change, then all steps in their order, `rounds` times.
+
+    Raises:
+        BenchFailed: workers didn't show a sale within 60 s after a step.
+    """
+    found = []
+    with Staleness(settings) as staleness:
+        quiet = Step(QUIET, lambda: time.sleep(QUIET_S))
+        for number in range(rounds):
+            for step in (quiet, *steps):
+                stale = _measured(staleness, step)
+                found.append(stale)
+                progress(
+                    f"round {number + 1}, {step.name}: oldest number {stale.longest_s:.2f} s "
+                    f"of {stale.sales} sales"
+                )
+    return Report(tuple(found))
+
+
+def _measured(staleness: Staleness, step: Step) -> Stale:
+    began = time.monotonic()
+    step.change()
+    ended = time.monotonic()
+    delays = staleness.delays(began, ended, _SHOWN_S)
+    return Stale(step.name, ended - began, len(delays), percentile(delays, 500), delays[-1])

@@ -1,0 +1,110 @@
+"""The time from a sale until a worker shows it, measured while something else happens.
+
+A thread sells one key per partition at a fixed interval. One thread per key queries the workers
+until they show the last sale. A worker that owns a partition but doesn't process it yet still
+shows an old number, so the measured time includes a rebalance and a restore.
+"""
+
+import threading
+import time
+import uuid
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Final, Self
+from urllib.parse import quote
+
+import httpx
+import psycopg
+
+from bench.faults.probe import one_per_partition, sell
+from bench.watch import BenchFailed
+from cdc.settings import Connections
+from cdc.worker_addresses import worker_urls
+
+SELL_EVERY_S: Final = 0.25
+_QUERY_EVERY_S: Final = 0.05
+_QUERY_TIMEOUT_S: Final = 1.0
+
+
+@dataclass(slots=True)
+class _Key:
+    """The sales of one key: the time of each commit, and of its first answer, in order."""
+
+    sku: str
+    committed: list[float] = field(default_factory=list)
+    shown: list[float] = field(default_factory=list)
+
+
+class Staleness:
+    """A seller and its queries, in threads, until the end of the block."""
+
+    def __init__(self, settings: Connections) -> None:
+        self._settings = settings
+        self._location = f"BENCH-{uuid.uuid4().hex[:8].upper()}"
+        self._keys = [_Key(sku) for sku in one_per_partition(self._location)]
+        self._ends = threading.Event()
+        work = [self._sell, *(lambda key=key: self._query(key) for key in self._keys)]
+        self._threads = [threading.Thread(target=each, daemon=True) for each in work]
+
+    def __enter__(self) -> Self:
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._ends.set()
+        for thread in self._threads:
+            thread.join()
+
+    def delays(self, since: float, until: float, timeout_s: float) -> list[float]:
+        """Return the sorted seconds from commit to answer of all sales committed in a time span.
+
+        The call waits until workers show all these sales. Times are those of `time.monotonic`.
+
+        Raises:
+            BenchFailed: workers don't show a sale within `timeout_s` seconds.
+        """
+        deadline = time.monotonic() + timeout_s
+        found = []
+        for key in self._keys:
+            sales = [at for at in list(key.committed) if at <= until]
+            while len(key.shown) < len(sales):
+                if time.monotonic() > deadline:
+                    problem = f"after {timeout_s:g} s no worker shows the sales of {key.sku}"
+                    raise BenchFailed(problem)
+                time.sleep(_QUERY_EVERY_S)
+            shown = zip(sales, key.shown, strict=False)  # later sales may be shown already
+            found += [seen - at for at, seen in shown if at >= since]
+        return sorted(found)
+
+    def _sell(self) -> None:
+        skus, number = [key.sku for key in self._keys], 0
+        while not self._ends.wait(SELL_EVERY_S):
+            # A sale that Postgres refuses is not committed, so nothing waits for it.
+            with suppress(psycopg.OperationalError):
+                sell(self._settings, self._location, skus, f"{self._location}-{number}")
+                now = time.monotonic()
+                for key in self._keys:
+                    key.committed.append(now)
+            number += 1
+
+    def _query(self, key: _Key) -> None:
+        token = self._settings.query_token.get_secret_value()
+        path = f"/iq/v1/store/on-hand/{quote(f'{self._location}|{key.sku}')}"
+        headers = {"Authorization": f"Bearer {token}"}
+        with httpx.Client(headers=headers, timeout=_QUERY_TIMEOUT_S) as client:
+            while not self._ends.wait(_QUERY_EVERY_S):
+                if len(key.shown) < len(key.committed):
+                    sold = self._sold(client, path)
+                    key.shown += [time.monotonic()] * (sold - len(key.shown))
+
+    def _sold(self, client: httpx.Client, path: str) -> int:
+        """Return the units sold as the first worker that answers shows them, or 0."""
+        for url in worker_urls(self._settings).values():
+            try:
+                answer = client.get(f"{url}{path}")
+            except httpx.HTTPError:
+                continue
+            if answer.is_success:
+                return -int(answer.json()["on_hand_units"])
+        return 0

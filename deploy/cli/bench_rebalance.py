@@ -1,0 +1,58 @@
+"""`inventory bench rebalance`: workers leave, restart and join, on the stack of INVENTORY_HOME."""
+
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from deploy import output
+from deploy.cli import option_checks
+from deploy.errors import StackError
+from deploy.stack.home import Home, default_home
+from deploy.stack.runtime import load_environment
+
+if TYPE_CHECKING:
+    from bench.rebalance import Step
+
+_LEAVING: Final = "worker-2"
+_BEFORE: Final = 2
+
+
+def bench_rebalance(
+    *,
+    rounds: Annotated[int, typer.Option(help="How often the steps are repeated.")] = 3,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Measure how old numbers get while workers stop, restart and join. Needs a running stack.
+
+    Begins and ends with two workers.
+    """
+    option_checks.check_int("--rounds", rounds)
+    home = Home(default_home())
+    load_environment(home)
+    from bench.rebalance import run  # noqa: PLC0415 -- reads the environment
+    from bench.watch import BenchFailed  # noqa: PLC0415 -- as above
+    from cdc.settings import Connections  # noqa: PLC0415 -- as above
+    from deploy.stack import service_commands  # noqa: PLC0415 -- loads what every part needs to run
+
+    service_commands.scale(home, _BEFORE)
+    try:
+        report = run(Connections(), _steps(home), rounds=rounds, progress=output.errors.print)
+    except BenchFailed as failure:
+        raise StackError(str(failure)) from failure
+    if json:
+        output.as_json(report.as_json())
+    else:
+        output.plain(report.as_text())
+
+
+def _steps(home: Home) -> "tuple[Step, ...]":
+    from bench.rebalance import Step  # noqa: PLC0415 -- reads the environment
+    from deploy.stack import service_commands  # noqa: PLC0415 -- loads what every part needs to run
+
+    return (
+        Step("stop of one", lambda: service_commands.stop(home, _LEAVING)),
+        Step("start of one", lambda: service_commands.start(home, _LEAVING)),
+        Step("rolling restart", lambda: service_commands.restart_rolling(home, lambda _: None)),
+        Step("join of a third", lambda: service_commands.scale(home, _BEFORE + 1)),
+        Step("leave of a third", lambda: service_commands.scale(home, _BEFORE)),
+    )

@@ -1,0 +1,95 @@
+"""Event streams that a bench holds open: refused and closed streams fail the measurement."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+from typing_extensions import override
+
+from bench.load import baskets
+from bench.open_streams import open_streams
+from bench.watch import BenchFailed
+
+DEADLINE_S = 10
+
+
+class Streams(ThreadingHTTPServer):
+    """A server of event streams that counts them and ends them on demand."""
+
+    daemon_threads = True
+
+    def __init__(self, status: int) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.status = status
+        self.cookies: list[str] = []
+        self.end = threading.Event()
+        self.ended = threading.Event()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}"
+
+
+class Handler(BaseHTTPRequestHandler):
+    server: Streams
+
+    def do_GET(self) -> None:
+        self.send_response(self.server.status)
+        self.end_headers()
+        self.wfile.write(b"event: age\n\n")
+        self.server.cookies.append(f"{self.path} {self.headers['Cookie']}")
+        self.server.end.wait(DEADLINE_S)
+        self.server.ended.set()
+
+    @override
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+@contextmanager
+def serving(status: int) -> Iterator[Streams]:
+    with Streams(status) as server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        yield server
+        server.end.set()
+        server.shutdown()
+        thread.join()
+
+
+def test_all_streams_are_open_during_the_block() -> None:
+    with serving(200) as server, open_streams(server.url, "/live?a=1", "session=x", 3):
+        assert server.cookies == ["/live?a=1 session=x"] * 3
+
+
+def test_a_refused_stream_fails_the_measurement() -> None:
+    with (
+        serving(503) as server,
+        pytest.raises(BenchFailed, match="refused with 503"),
+        open_streams(server.url, "/live", "", 1),
+    ):
+        pytest.fail("the block must not begin")
+
+
+def test_a_closed_stream_fails_the_measurement() -> None:
+    def measure(server: Streams) -> None:
+        with open_streams(server.url, "/live", "", 2) as closed:
+            server.end.set()
+            closed.wait(DEADLINE_S)
+
+    with (
+        serving(200) as server,
+        pytest.raises(BenchFailed, match="the server closed 2 of 2 event streams"),
+    ):
+        measure(server)
+
+
+def test_baskets_add_up_and_have_every_size() -> None:
+    sizes = list(baskets(10**9, 1_000, 20))
+
+    assert sum(sizes) == 1_000
+    assert set(sizes) == set(range(1, 21))
+    assert list(baskets(10**9, 1_000, 20)) == sizes
+    assert list(baskets(10**9, 3, 1)) == [1, 1, 1]
