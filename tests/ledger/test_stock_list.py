@@ -248,6 +248,18 @@ def test_a_person_of_one_store_sees_no_column_of_stores(ledger: psycopg.Connecti
     assert "/labels/?location=L&amp;sku=S" in page
 
 
+def test_a_row_names_its_store_and_keeps_the_code_in_the_tooltip(
+    ledger: psycopg.Connection,
+) -> None:
+    level(ledger, state())
+    put(ledger, "retail.location", code="L", name="Leeds")
+
+    page = person("operator").get("/").content.decode()
+
+    [(title, shown)] = re.findall(r'<td class="where"[^>]* title="([^"]*)">([^<]*)</td>', page)
+    assert (title, shown) == ("L", "Leeds")
+
+
 @pytest.mark.parametrize(
     ("typed", "skus"),
     [

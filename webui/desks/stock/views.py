@@ -58,6 +58,7 @@ def stock(request: HttpRequest) -> HttpResponse:
     order = asked if sums.is_complete else selectors.BY_KEY
     page = selectors.stock_page(in_store, order=order, place=place_of_address(request, order))
     locations, suppliers = locations_and_suppliers()
+    places = {place.code: place.name for place in locations}
     context = {
         "filters": filters,
         "page": page,
@@ -73,13 +74,8 @@ def stock(request: HttpRequest) -> HttpResponse:
         "counts": status_counts(filters, sums),
         "one_store": in_store.location,
         "labels_url": labels_url(page.rows) if in_store.location else "",
-        **addresses(
-            filters,
-            order,
-            page,
-            {place.code: place.name for place in locations},
-            is_sortable=sums.is_complete,
-        ),
+        "places": places,
+        **addresses(filters, order, page, places, is_sortable=sums.is_complete),
     }
     keys = [row.inv_key for row in page.rows]
     return render_page(request, "stock/list.html", context, live_keys=keys)
