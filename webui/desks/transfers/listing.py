@@ -9,6 +9,7 @@ from ledger.kernel.rows import select, select_one
 from ledger.messages import gettext_noop
 from webui.desks.transfers.queries import (
     COLUMNS_SQL,
+    DUE_BY_SQL,
     FROM_SQL,
     STUCK_SQL,
     VIEWS_SQL,
@@ -27,7 +28,7 @@ _SORTABLE: Final = {
     "to": Sortable(_NAME.format(_NAMES, "a.location")),
     "units": Sortable(f"({_UNITS})", "bigint"),
     "status": Sortable("a.status"),
-    "due": Sortable("coalesce(a.due_on, 'infinity')", "date"),
+    "due": Sortable(f"coalesce({DUE_BY_SQL}, 'infinity')", "date"),
     "received": Sortable("coalesce(a.received_at, 'infinity')", "timestamptz"),
 }
 _MOVING: Final = Keys(_SORTABLE, key="a.id", default=Sort("due"))

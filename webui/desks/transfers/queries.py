@@ -7,7 +7,7 @@ from typing import Final
 from ledger.access.scope import current
 from ledger.kernel.checks import CORRECTABLE_FOR
 from ledger.kernel.rows import select, select_value
-from ledger.transfers.stuck import stuck_sql
+from ledger.transfers.stuck import TRANSFER_DUE_ON, stuck_sql
 
 VIEWS: Final = ("moving", "stuck", "received")
 
@@ -31,6 +31,7 @@ class TransferRow:
     shipped_at: datetime | None
     received_at: datetime | None
     due_on: date | None
+    due_by: date | None
     reorder_id: str | None
     discrepancy_reason: str | None
     recorded_at: datetime
@@ -94,6 +95,8 @@ class TransferRow:
 
 
 STUCK_SQL: Final = stuck_sql("now()")
+# The due day that the rule for stuck transfers uses. A planned transfer has only an agreed one.
+DUE_BY_SQL: Final = f"CASE a.status WHEN 'planned' THEN a.due_on ELSE {TRANSFER_DUE_ON} END"
 VIEWS_SQL: Final = {
     "moving": "a.status <> 'received'",
     "stuck": STUCK_SQL,
@@ -103,7 +106,7 @@ COLUMNS_SQL: Final = f"""
 SELECT l.id AS out_id, a.id AS in_id, a.transfer_ref, a.sku, coalesce(p.name, a.sku) AS name,
        l.location AS source, a.location AS destination, a.status, a.planned_units,
        a.shipped_units, a.received_units, a.damaged_units, a.shipped_at, a.received_at, a.due_on,
-       a.reorder_id, a.discrepancy_reason, a.recorded_at, a.recorded_by,
+       {DUE_BY_SQL} AS due_by, a.reorder_id, a.discrepancy_reason, a.recorded_at, a.recorded_by,
        s.on_hand_units AS source_on_hand_units, nullif(il.cost_minor, 0) AS cost_minor,
        {STUCK_SQL} AS is_stuck,
        a.status = 'received' AND a.recorded_by = %(person)s
