@@ -141,6 +141,7 @@ def test_the_held_drawer_shows_what_a_rejection_holds_back_and_resumes_it(
     client = person("buyer")
 
     listed = client.get("/reorders/?view=held").content.decode()
+    assert re.search(r"held until 3 Mar( 2026)?, 12:00", listed)
     page = client.get(NEED_PAGE).content.decode()
     answer = client.post("/reorders/decide?view=held", form(need, 2, action="resume"))
 

@@ -28,6 +28,7 @@ class NeedRow(Covered, Decidable):
     """One need with the figures of its row.
 
     `section` is 0 for needs to look at, else 1. `mark` is the value of the sorted column as text.
+    `held_until_us` is the end of the hold that this need is in or caused, in µs since 1970 UTC.
     """
 
     reorder_id: str
@@ -54,6 +55,7 @@ class NeedRow(Covered, Decidable):
     available_to_sell_units: int
     in_transit_units: int
     rate_micro: int
+    held_until_us: int | None
     attention: list[str]
     urgency: int
     section: int
@@ -186,6 +188,8 @@ SELECT r.reorder_id, r.inv_key, r.location, coalesce(lo.name, r.location) AS sto
        r.decided_action, r.decided_by, r.decided_at, r.decided_units, s.on_hand_units,
        coalesce(s.available_to_sell_units, 0) AS available_to_sell_units,
        coalesce(s.in_transit_units, 0) AS in_transit_units, v.rate_micro,
+       CASE WHEN s.reorder_id = r.reorder_id AND s.episode_state LIKE 'held-%%'
+           THEN (s.state::json #>> '{{episode,until_us}}')::bigint END AS held_until_us,
        a.attention, a.urgency, {section} AS section, ({value})::text AS mark
 """
 # Leave out needs that are being sent: a notice above the table shows them.
