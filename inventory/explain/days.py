@@ -72,9 +72,11 @@ class DemandDay:
 
     Of the day's `trading_windows` trading windows, `out_windows` were out of stock.
     `observed_micro` is in micro-units a day. The `reason` of an observed day is `counted`. On a day
-    that is not observed, `observed_micro` is None and `reason` is `first` (the key's first day),
-    `markdown` (the price step was not 0) or `out` (more than three quarters of the trading windows
-    were out of stock).
+    that is not observed, `observed_micro` is None. `reason` is then the first that applies of:
+
+    * `first`: the key's first day
+    * `markdown`: the price step was not 0
+    * `out`: more than three quarters of the trading windows were out of stock
     """
 
     day_us: int
@@ -169,10 +171,10 @@ def _rows(facts: Iterable[DayFact]) -> dict[int, list[WindowRow]]:
 
 def _counts(facts: Iterable[DayFact]) -> dict[int, list[Count]]:
     days: dict[int, list[Count]] = {}
-    for place, fact in enumerate(facts):
+    for index, fact in enumerate(facts):
         if fact.counted_units is not None:
             second = fact.at_us // SECOND_US * SECOND_US
-            days.setdefault(_day(second), []).append(Count(second, place, fact.counted_units, ""))
+            days.setdefault(_day(second), []).append(Count(second, index, fact.counted_units, ""))
     return days
 
 

@@ -72,7 +72,7 @@ def _shown(state: KeyState, rules: Rules, span: tuple[int, int]) -> tuple[Line, 
     observed = observed_micro(sold, rules.trading_windows - out, step, rules)
     why = ""
     if not day_end.demand.begun:
-        observed, why = None, "not after the first day with a sale, movement or count"
+        observed, why = None, "no earlier day has a sale, movement or count"
     elif observed is None:
         why = "a markdown was in force" if step else "out of stock too long"
     return (

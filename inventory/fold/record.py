@@ -157,9 +157,9 @@ def _applied(before: KeyState, change: Change, commit_us: int, at: Position) -> 
     if timeline and now_us is not None:
         timeline = prune(timeline, now_us)
     is_past = retained is not None and touches_days_before(effects, retained[1])
-    is_ruled = policy is not before.policy or timeline is not before.timeline
+    has_new_rules = policy is not before.policy or timeline is not before.timeline
     days = passed.days
-    if retained and (is_past or is_ruled or stock.counts is not passed.stock.counts):
+    if retained and (is_past or has_new_rules or stock.counts is not passed.stock.counts):
         rules = rules_of(policy, timeline)
         days = learn_days(passed.final_demand, stock, windows, retained, rules)
     demand = days[-1].demand if days else passed.demand

@@ -40,7 +40,7 @@ class Admission(Enum):
 def identity_of(record: Record) -> Identity | None:
     """Return (table, primary key, lsn, op), or (table, primary key, None, "r") for a snapshot row.
 
-    None means that the record is malformed (domain.md 11.2): its commit time lies outside
+    None means that the record is malformed (domain.md 11.2). Its commit time lies outside
     ±(2^53 - 1), an image is no row or has no integer id, or a change has no lsn.
     """
     if not -MAX_STORED <= record.commit_us <= MAX_STORED:
@@ -100,7 +100,7 @@ class Ring:
         within the horizon. The ring keeps the row's first commit time. Once that first time has
         left the horizon, a replay from the first member would judge the second copy as new.
         """
-        if self.newest_resent_us is not None and self._remembers(self.newest_resent_us):
+        if self.newest_resent_us is not None and self._is_within_horizon(self.newest_resent_us):
             return 0
         return self._arrived[0][2] if self._arrived else next_offset
 
@@ -117,16 +117,16 @@ class Ring:
         if identity is None:
             return Admission.MALFORMED
         known_us = self._commits.get(identity)
-        if known_us is not None and self._remembers(known_us):
+        if known_us is not None and self._is_within_horizon(known_us):
             self.note_resent(record, known_us)
             return Admission.RESENT
         admission = self._verdict(record)
-        self._move(record)
+        self._update_newest(record)
         commit_us, oldest_us = record.commit_us, self._oldest_us
         if oldest_us is None or commit_us >= oldest_us:
             self._commits[identity] = commit_us
             self._arrived.append((commit_us, identity, record.offset))
-        self._forget()
+        self._drop_expired()
         return admission
 
     def note_resent(self, record: Record, known_us: int | None = None) -> None:
@@ -140,8 +140,8 @@ class Ring:
         is_later = record.op == "r" if known_us is None else commit_us > known_us
         if is_later and (self.newest_resent_us is None or commit_us > self.newest_resent_us):
             self.newest_resent_us = commit_us
-        self._move(record)
-        self._forget()
+        self._update_newest(record)
+        self._drop_expired()
 
     def replay(self, record: Record) -> None:
         """Add a record that the ring judged before a restart, and ignore the verdict."""
@@ -149,8 +149,8 @@ class Ring:
 
     def identities(self) -> tuple[Member, ...]:
         """Return the members within the horizon, in order of arrival."""
-        self._forget()
-        return tuple(member for member in self._arrived if self._remembers(member[0]))
+        self._drop_expired()
+        return tuple(member for member in self._arrived if self._is_within_horizon(member[0]))
 
     def resume(
         self,
@@ -191,7 +191,7 @@ class Ring:
             return Admission.BEFORE_DEDUPE_HORIZON
         return Admission.NEW
 
-    def _move(self, record: Record) -> None:
+    def _update_newest(self, record: Record) -> None:
         """Update newest commit time, highest lsn and the end of the snapshot from the record."""
         commit_us, lsn = record.commit_us, record.lsn
         if lsn is not None and (self.highest_lsn is None or lsn > self.highest_lsn):
@@ -209,11 +209,11 @@ class Ring:
         if self.streamed and self.newest_commit_us is not None:
             self._oldest_us = self.newest_commit_us - HORIZON_US
 
-    def _remembers(self, commit_us: int) -> bool:
+    def _is_within_horizon(self, commit_us: int) -> bool:
         oldest_us = self._oldest_us
         return oldest_us is None or commit_us >= oldest_us
 
-    def _forget(self) -> None:
+    def _drop_expired(self) -> None:
         arrived, oldest_us = self._arrived, self._oldest_us
         if oldest_us is not None:
             while arrived and arrived[0][0] < oldest_us:
@@ -224,12 +224,12 @@ class Ring:
     def _sweep(self) -> None:
         """Drop every member older than the horizon.
 
-        `_forget` stops at the first member within the horizon. Members with earlier commit times
-        that arrived after it remain until this sweep.
+        `_drop_expired` stops at the first member within the horizon. Members with earlier commit
+        times that arrived after it remain until this sweep.
         """
         kept: deque[Member] = deque()
         for member in self._arrived:
-            if self._remembers(member[0]):
+            if self._is_within_horizon(member[0]):
                 kept.append(member)
             else:
                 self._drop(member)

@@ -16,7 +16,7 @@ class Effect:
 
     `moved_units`, `unavailable_units`, `on_order_units` and `in_transit_units` include the sign, so
     they can be summed. `line_units` and `line_minor` are the quantity and amount of a sale line as
-    in its row, without the sign: a quantity below 0 is a return. They are 0 for rows of other
+    in its row: `sign` is not applied. A quantity below 0 is a return. Both are 0 for rows of other
     tables. `at_us` is the business time of the movement and of the line, in whole seconds. It is 0
     for an image that changes only on-order or in-transit.
     """

@@ -30,7 +30,8 @@ class PriceOutput:
 
     A closing revision repeats the last open revision, with another status and reason. `prior_minor`
     is the prior price of a reduction (domain.md 6.2). It is None for a raise, or if no price was in
-    force in the 30 days before it. `terms` are the inputs in a fixed order, for people.
+    force in the 30 days from which the prior price is taken. `terms` are the inputs in a fixed
+    order, for people.
     """
 
     id: ProposalId

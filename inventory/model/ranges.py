@@ -31,18 +31,23 @@ def check_ranges(
     Raises:
         Rejected: with reason `overflow`.
     """
-    is_taught = after.demand is not before.demand
-    is_ruled = after.policy is not before.policy
+    has_new_demand = after.demand is not before.demand
+    has_new_policy = after.policy is not before.policy
     if after.stock is not before.stock:
         _check_stock(after, changed)
-    if is_taught or is_ruled or outputs or after.price_episode is not before.price_episode:
+    if (
+        has_new_demand
+        or has_new_policy
+        or outputs
+        or after.price_episode is not before.price_episode
+    ):
         _check("level", _level_numbers(after))
     if after.stock.counts is not before.stock.counts and after.stock.counts:
         _check("count", (after.stock.counts[-1].at_us,))
-    if is_taught:
+    if has_new_demand:
         _check("demand", _demand_numbers(after.demand))
         _check("demand", _demand_numbers(after.final_demand))
-    if is_ruled or after.timeline is not before.timeline:
+    if has_new_policy or after.timeline is not before.timeline:
         _check_reference(after)
     for output in outputs:
         _check("decision", _output_numbers(output))

@@ -1,7 +1,7 @@
 """Overlays: rules that replace policy columns of the log's `item_location` rows.
 
-Policy is data in the log. A recomputation with an overlay gives the results that other parameters
-would have had from the first record on. The log itself is unchanged.
+Policy is data in the log. A recomputation with an overlay gives the results as if the overlay's
+parameters had been in force from the first record on. The log itself is unchanged.
 
 Example: `((("replenish_family", "sS"),), (("hysteresis_units", 3),))` sets the hysteresis of every
 item of family sS to 3 units. A row of another family stays as it is.

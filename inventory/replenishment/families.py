@@ -25,7 +25,8 @@ SAFETY_COLUMNS: Final = (
     "service_z_micro",
 )
 
-# Returns S - s in units. Its arguments are the policy, the demand of the span in `batch_column`, s.
+# A function that returns S - s in units. Its arguments are the policy, the demand of the span in
+# `batch_column` (units), and s (units).
 Batch = Callable[[ItemLocation, int, int], int]
 
 

@@ -174,10 +174,10 @@ def _from_closed_hold(episode: Episode, now: Evaluation) -> Step:
 
 
 def _ended(episode: Episode, now: Evaluation) -> Step | None:
-    """Return the `Step` of the first column in domain.md 5.3 that applies and ends or holds a need.
+    """Return the `Step` of the first case that ends or holds a need, or None if no case applies.
 
-    The columns are answered, not active, reject, snooze and B > s + h. The `Step` is the same for
-    the states open and held-snoozed. None means that none of these columns applies.
+    The cases are the columns answered, not active, reject, snooze and B > s + h in the table of
+    domain.md 5.3. The `Step` is the same for the states open and held-snoozed.
     """
     if episode.id in now.trigger.answered_ids:
         return accepted(episode, now)

@@ -54,7 +54,7 @@ _NOTES: Final = (
     *("no regular price or no record yet", "unknown without the window rows"),
     *("no day was observed yet", "the initial rate", "days that can still change"),
     *("a markdown was in force", "out of stock too long"),
-    "not after the first day with a sale, movement or count",
+    "no earlier day has a sale, movement or count",
 )
 _LABELS: Final = (
     *("On hand", "Sales", "Returns", "Receipts", "Transfers", "Adjustments", "Allocated"),
