@@ -1,4 +1,7 @@
-"""The deciding logic revision: the newest row of `app.revision_switch` (decision 0013)."""
+"""The deciding logic revision, whose decisions become proposals (decision 0013).
+
+It is the revision in the newest row of `app.revision_switch`.
+"""
 
 from typing import Any, Final, LiteralString
 
@@ -31,7 +34,7 @@ def former_revision(connection: psycopg.Connection[Any]) -> int | None:
 
 
 def is_reversible(former: int | None, *, is_rollback: bool) -> bool:
-    """Return True if a rollback may follow a switch: not after the first one or a rollback."""
+    """Return True if a switch can be rolled back. The first switch and a rollback can't."""
     return former is not None and not is_rollback
 
 

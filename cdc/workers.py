@@ -50,7 +50,7 @@ class LiveKey:
 
     @property
     def on_hand_units(self) -> int | None:
-        """Return on-hand by the worker's answer, or None if there is no state."""
+        """Return the on-hand units in the worker's answer, or None if there is no state."""
         return None if self.state is None else self.state.on_hand_units
 
     @property
@@ -85,7 +85,7 @@ class WorkerRules:
 def query_key(settings: Connections, inv_key: str, within_s: float = TIMEOUT_S) -> LiveKey:
     """Return the key's state from the worker that holds it, within about `within_s` seconds.
 
-    The worker that answered last is asked first. A failure gives a `LiveKey` with a problem.
+    The worker that answered last is queried first. A failure gives a `LiveKey` with a problem.
     """
     path = f"/iq/v1/keys/{quote(inv_key, safe='')}"
     found = _first(settings, path, within_s, _key_of)
@@ -127,7 +127,7 @@ def _first(
     """
     if not settings.query_token.get_secret_value():
         return "INVENTORY_QUERY_TOKEN is not set, so no worker was queried"
-    _client()  # building the first client takes as long as a page may wait
+    _client()  # before the time limit starts: the first call takes about as long as the limit
     until_s = time.monotonic() + within_s
     problem = "no worker is known"
     for url in _in_order(worker_urls(settings).values()):

@@ -242,13 +242,14 @@ def slot_active(database_url: str, slot: str = SLOT) -> bool:
 def wait_streaming(
     client: ConnectClient, database_url: str, *, timeout_s: float = 90.0
 ) -> ConnectorState:
-    """Return once connector and task run and the slot is active.
+    """Wait until connector and task run and the slot is active, and return their state.
 
     The connector then streams every row that is committed after the return. Earlier rows get into
     the topic only if the connector takes a snapshot.
 
     Raises:
-        CaptureError: the connector doesn't stream after `timeout_s`, or has failed for 60 s.
+        CaptureError: the connector doesn't stream after `timeout_s` seconds, or has failed for
+            60 s.
     """
     return _until(
         client.state,
@@ -258,12 +259,13 @@ def wait_streaming(
 
 
 def wait_captured(client: ConnectClient, database_url: str, *, timeout_s: float) -> ConnectorState:
-    """Return once the connector streams and has stored the end of its snapshot.
+    """Wait until the connector streams and has stored the end of its snapshot. Return its state.
 
     The snapshot must have at least one row, because Connect stores offsets only with records.
 
     Raises:
-        CaptureError: the end is not stored after `timeout_s`, or the connector has failed for 60 s.
+        CaptureError: the end is not stored after `timeout_s` seconds, or the connector has failed
+            for 60 s.
     """
 
     def missing(state: ConnectorState) -> str:
@@ -291,8 +293,8 @@ def _until(
     """Read the state every 0.1 s until `missing` returns an empty text, and return the state.
 
     Raises:
-        CaptureError: `timeout_s` is over, or the connector has been in state FAILED for
-            `failed_for_s`. Connect doesn't restart a failed task.
+        CaptureError: `missing` still returns a text after `timeout_s` seconds, or the connector has
+            been in state FAILED for `failed_for_s` seconds. Connect doesn't restart a failed task.
     """
     began = alive_at = time.monotonic()
     while True:

@@ -52,7 +52,7 @@ class Report:
 
     `repaired` is the last repair. `repairs` is the number of repairs since the process started.
     `problem` is damage in Postgres, or the reason why a repair failed. `error` is the error of a
-    failed connector or task, or states that Connect doesn't answer.
+    failed connector or task. If Connect can't be reached, `error` is "Connect does not answer".
     """
 
     connector: str = ""

@@ -41,8 +41,8 @@ def parse_envelope(payload: bytes | None) -> Envelope:
     """Return the envelope in `payload`.
 
     Raises:
-        Malformed: a tombstone; bytes that are not strict JSON; an object with `schema` and
-            `payload`; or an envelope without op, table or commit time, or with a wrong lsn.
+        Malformed: `payload` is a tombstone, is not strict JSON, or is an object with `schema` and
+            `payload`. Or its envelope lacks op, table or commit time, or has a wrong lsn.
     """
     if payload is None:
         detail = "tombstone: a record without value"

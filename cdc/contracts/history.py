@@ -158,7 +158,11 @@ def _counters(row: WindowRow) -> list[int]:
 
 
 def _rate_and_mad(state: KeyState) -> tuple[int | None, int | None]:
-    """Return rate and mad in micro-units a day, or the policy's initial values for both."""
+    """Return rate and mad in micro-units a day (domain.md 3.3).
+
+    While the rate is unknown, both follow from the policy's initial rate. Without an initial rate
+    both are None.
+    """
     demand = state.demand
     if demand.rate_micro is not None:
         return demand.rate_micro, demand.mad_micro

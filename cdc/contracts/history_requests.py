@@ -27,8 +27,8 @@ QUERY: Final = "query"
 # Requests of these kinds run only after an operator has confirmed them. The person who made the
 # request can't confirm it.
 CONFIRMED: Final = frozenset({PUBLISH, SHADOW, CUTOVER, ROLLBACK})
-LONGEST_STATEMENT: Final = 20_000
-LONGEST_TEXT: Final = 200
+LONGEST_STATEMENT: Final = 20_000  # characters
+LONGEST_TEXT: Final = 200  # characters
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
 _NUMBER: Final = re.compile(r"[1-9][0-9]{0,4}")

@@ -43,7 +43,9 @@ class WrongParameter(ValueError):
 
 
 def rule_of(changes: Sequence[str], where: Sequence[str] = ()) -> OverlayRule:
-    """Return the rule that sets each `column=value` of `changes` where all of `where` hold.
+    """Return the rule that sets `changes` in each row for which all conditions of `where` hold.
+
+    Each change and each condition has the form `column=value`.
 
     One text of `where` may hold several conditions, separated by commas. `null` is SQL's null;
     a list is written as `100,200`.
@@ -87,7 +89,7 @@ def _assignment(option: str, text: str, columns: dict[str, str]) -> tuple[str, C
 
 
 def _known(name: str, columns: Iterable[str]) -> str:
-    """Return the columns with names like `name`, or every column if no name is like it."""
+    """Return a text with the columns similar to `name`, or with all columns if none is similar."""
     contained = {known for known in columns if name and (name in known or known in name)}
     near = contained | {*get_close_matches(name, [*columns], n=8, cutoff=0.65)}
     if near:

@@ -31,7 +31,7 @@ def decode_retained(payload: bytes) -> int:
 
 
 def retained_in(headers: Headers) -> int | None:
-    """Return the number of window rows by a level's headers, or None without this header."""
+    """Return the number in a level's header `retained`, or None if the level lacks the header."""
     for name, payload in headers:
         if name == HEADER:
             return decode_retained(payload)
