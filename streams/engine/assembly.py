@@ -98,8 +98,9 @@ class Assembly:
     async def states(self, next_offset: int) -> ColdStates:
         """Return all states. With a base, the result is the base, updated in place.
 
-        The event loop gets control between blocks. `next_offset` is the restored progress.
-        Window rows of a key without a level are ignored if their offset is at least `next_offset`.
+        Other tasks of the event loop run after every `BLOCKS_AT_ONCE` blocks. `next_offset` is the
+        restored progress. Window rows of a key without a level are ignored if their offset is at
+        least `next_offset`.
 
         Raises:
             TornChangelogs: a window row is newer than its level. Both are written in one

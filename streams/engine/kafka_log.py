@@ -18,7 +18,7 @@ from streams.engine.records import FoundTopic, LogRecord, TopicIds
 FETCH_BYTES = 4 << 20
 BATCH = 20_000
 POLL_MS = 200
-DESCRIBED_S = 30.0
+DESCRIBED_S = 30.0  # time limit of a request for topic ids and numbers of partitions
 STALLED_AFTER_S = 60.0  # longest wait for the next record of a range
 
 

@@ -139,7 +139,7 @@ class MemoryBroker:
         """
         if start < self._firsts[topic, partition]:
             first = self._firsts[topic, partition]
-            problem = f"{topic}[{partition}]@{start}: out of range, the topic begins at {first}"
+            problem = f"{topic}[{partition}]@{start}: out of range; the first offset is {first}"
             raise LogMismatch(problem)
         found = [r for r in self.topics[topic, partition] if start <= r.offset < end]
         for index in range(0, len(found), READ_BATCH):

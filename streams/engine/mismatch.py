@@ -15,7 +15,7 @@ from inventory.revision import LOGIC_REVISION
 from streams.engine.records import TopicIds
 from streams.exit_codes import NEW_GENERATION, REBUILD, START_AGAIN
 
-REPAIR: Final = f"`{REBUILD}` makes the changelogs from {STOCK_EVENTS} again"
+REPAIR: Final = f"`{REBUILD}` computes the changelogs again from {STOCK_EVENTS}"
 LOST: Final = "history is missing: restore the topic itself, or begin a new generation"
 _RETIRE: Final = f"inventory revision retire {LOGIC_REVISION} --delete"
 
@@ -82,7 +82,9 @@ def refuse_truncated_levels(number: int, first: int) -> None:
     Compaction leaves the first offset unchanged, so the topic was truncated.
     """
     if first > 0:
-        problem = f"{ON_HAND_CHANGELOG}[{number}] begins at {first}, it was truncated; {REPAIR}"
+        problem = (
+            f"{ON_HAND_CHANGELOG}[{number}] begins at offset {first}: it was truncated; {REPAIR}"
+        )
         raise LogMismatch(problem)
 
 
@@ -136,7 +138,7 @@ def refuse_truncated_source(number: int, progress: Progress, first: int) -> None
     """Raise `LogMismatch` if the source topic begins after the first record that the ring needs."""
     if first > progress.ring_from:
         problem = (
-            f"{STOCK_EVENTS}[{number}] begins at {first}, it was truncated: the records from "
-            f"{progress.ring_from} on are needed to recognise records that are sent again; {LOST}"
+            f"{STOCK_EVENTS}[{number}] begins at offset {first}: it was truncated. Records from "
+            f"offset {progress.ring_from} on are needed to recognise re-sent records; {LOST}"
         )
         raise LogMismatch(problem, NEW_GENERATION)

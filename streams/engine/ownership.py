@@ -94,7 +94,7 @@ class Ownership:
         self._on_failure = on_failure
         self._load_snapshot = load_snapshot
         self.permille = PERMILLE  # permitted share of undecodable records
-        self._lost: dict[int, OwnedPartition] = {}
+        self._lost: dict[int, OwnedPartition] = {}  # states that the next takeover may keep
         self._fenced: frozenset[int] = frozenset()  # only we may write to these
         self._attempt: asyncio.Task[None] | None = None
         self._moved = asyncio.Condition()
@@ -129,7 +129,7 @@ class Ownership:
         await self._notify()
 
     async def assign(self, partitions: Iterable[int]) -> None:
-        """Start to take `partitions` over in a task. Return before any of them is ready."""
+        """Start a task that takes `partitions` over. Return before any of them is ready."""
         self.assigned = frozenset(partitions)
         self._is_assigned = True
         self.rebalances += 1

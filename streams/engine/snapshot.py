@@ -1,8 +1,8 @@
 """The snapshot file of a partition, with which a restart reads only the end of the changelogs.
 
-It has the acknowledged state at one moment: all states, progress, dedupe ring, and for each
-changelog the offset after the last record that the states include. `load` refuses an invalid file.
-`restore` refuses a file that contradicts the changelogs. In both cases the restore reads the
+It has the acknowledged state at one moment: all states, the progress and the dedupe ring. For each
+changelog it has the offset after the last record that the states include. `load` refuses an invalid
+file. `restore` refuses a file that contradicts the changelogs. In both cases the restore reads the
 complete changelogs.
 
 The file has a magic line and then frames. A frame is its length (8 bytes), its CRC-32 (4 bytes) and

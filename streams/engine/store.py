@@ -55,7 +55,8 @@ class OwnedPartition:
         self.topic_ids: dict[str, str] = {}
         self.changelog_next_offset = progress.next_offset
         # Keys that changed since the last `snapshot.freeze`, and keys that a freeze is moving to
-        # rest. Sets have another order in each process, so blocks with equal states would differ.
+        # rest. These are dictionaries, because a set's order differs between processes. Blocks with
+        # equal states would then differ.
         self.unfrozen: dict[InvKey, None] = dict.fromkeys(in_use)
         self.freezing: dict[InvKey, None] = {}
         self.open_keys = {key for key in open_at_rest if key not in in_use}

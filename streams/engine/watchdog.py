@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 # only after this many times `stall_s`.
 ONE_PARTITION_FACTOR = 4
 # If there was no check for this share of `stall_s`, the process was suspended. The watchdog then
-# forgets all times.
+# deletes its stored times and measures again.
 SUSPENDED_SHARE = 0.5
 
 

@@ -81,7 +81,7 @@ class Peers:
         return found
 
     async def partitions(self) -> list[Document]:
-        """Ask all other workers now. Return the rows of those that answer within 0.25 s."""
+        """Query all other workers now. Return the rows of those that answer within 0.25 s."""
         began_s = _now_s()
         # Unlike `await`, `wait` doesn't cancel the task if this caller is cancelled. Other callers
         # may wait for the same task.

@@ -68,7 +68,7 @@ class QueryServer:
         self._runner: web.AppRunner | None = None
 
     def application(self) -> web.Application:
-        """Return the routes. Those under `/iq/` need the bearer token."""
+        """Return the application with all routes. Requests under `/iq/` need the bearer token."""
         app = web.Application(middlewares=[self._observe, self._authorize])
         app.router.add_get(f"/iq/v1/keys/{_KEY}", self._key)
         app.router.add_get(f"/iq/v1/store/{{store}}/{_KEY}", self._store)

@@ -20,25 +20,33 @@ class Suspensions:
         self._ownership = ownership
         self._longest_s = longest_s
         self._checked_s = now_s
-        self._doubted: dict[int, int] = {}
-        self._doubted_in = 0
+        self._unproven_offsets: dict[int, int] = {}
+        self._rebalances_at_suspension = 0
 
     def check(self, now_s: float) -> None:
-        """Doubt the ownership of every ready partition if the last call was too long ago."""
+        """Mark the ownership of all ready partitions as unproven after a suspension.
+
+        A suspension is a time of more than `longest_s` seconds since the last call.
+        """
         if now_s - self._checked_s > self._longest_s:
-            self._doubted_in = self._ownership.rebalances
+            self._rebalances_at_suspension = self._ownership.rebalances
             ready = self._ownership.ready
-            self._doubted = {number: owned.published_offset for number, owned in ready.items()}
+            self._unproven_offsets = {
+                number: owned.published_offset for number, owned in ready.items()
+            }
         self._checked_s = now_s
 
     def trusts(self, owned: OwnedPartition) -> bool:
-        """Return True if the partition's ownership was never doubted, or was proven since."""
-        if not self._doubted:
+        """Return True unless the partition's ownership is unproven since a suspension.
+
+        An acknowledged chunk of the partition, or a new assignment of partitions, proves ownership.
+        """
+        if not self._unproven_offsets:
             return True
-        if self._ownership.rebalances != self._doubted_in:
-            self._doubted.clear()
+        if self._ownership.rebalances != self._rebalances_at_suspension:
+            self._unproven_offsets.clear()
             return True
-        if self._doubted.get(owned.number) == owned.published_offset:
+        if self._unproven_offsets.get(owned.number) == owned.published_offset:
             return False
-        self._doubted.pop(owned.number, None)
+        self._unproven_offsets.pop(owned.number, None)
         return True

@@ -21,7 +21,9 @@ ON CONFLICT (sink, topic, partition) DO UPDATE SET
     as_of_us = coalesce(excluded.as_of_us, kept.as_of_us),
     updated_at = clock_timestamp()
 """
-_FORGET = "DELETE FROM read_model.sink_position WHERE sink = %s AND NOT topic = ANY(%s)"
+_DELETE_OTHER_TOPICS = (
+    "DELETE FROM read_model.sink_position WHERE sink = %s AND NOT topic = ANY(%s)"
+)
 
 
 def read_positions(connection: Connection, sink: str) -> dict[TopicAndPartition, int]:
@@ -52,7 +54,7 @@ def move_positions(
     connection: Connection, sink: str, next_offsets: Mapping[TopicAndPartition, int]
 ) -> None:
     """Replace the sink's positions by `next_offsets`, and delete those of all other topics."""
-    connection.execute(_FORGET, (sink, sorted({topic for topic, _ in next_offsets})))
+    connection.execute(_DELETE_OTHER_TOPICS, (sink, sorted({topic for topic, _ in next_offsets})))
     set_positions(connection, sink, next_offsets)
 
 

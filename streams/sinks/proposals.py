@@ -22,7 +22,7 @@ from streams.sinks.upsert import Table, upsert
 
 # An event replaces the stored row if the event's revision is higher, and in two other cases:
 # - The event is of another logic revision than the row. Only events of the deciding logic revision
-#   are read, and revisions of decisions of two logic revisions can't be compared.
+#   are read. The revision numbers of decisions can't be compared between logic revisions.
 # - A switch closed the row. After a switch back, the decision's old revision may open it again.
 # The last two lines of the condition protect a person's final decision.
 _NEWER = (

@@ -20,7 +20,7 @@ log = structlog.get_logger(__name__)
 _FOREIGN: LiteralString = """
 SELECT DISTINCT topic FROM read_model.sink_position WHERE sink = %s AND NOT topic = ANY(%s)
 """
-_FORGET: LiteralString = "DELETE FROM read_model.sink_position WHERE sink = %s"
+_DELETE_POSITIONS: LiteralString = "DELETE FROM read_model.sink_position WHERE sink = %s"
 _EMPTIED: Final = tuple(
     sql.SQL("DELETE FROM {}").format(sql.Identifier(*table.split(".")))
     for table in tables.FROM_THE_LOG
@@ -30,13 +30,14 @@ _EMPTIED: Final = tuple(
 def take_over(connection: Connection, sink: str, topics: Sequence[str]) -> bool:
     """Empty the read model if the sink has read other topics than `topics`. Return True if emptied.
 
-    The sink's stored positions show the topics that it has read. They are deleted too.
+    The sink's stored positions show the topics that it has read. With the read model, the positions
+    are deleted too.
     """
     with connection.transaction():
         foreign = [str(row[0]) for row in connection.execute(_FOREIGN, (sink, list(topics)))]
         if foreign:
             empty(connection)
-            connection.execute(_FORGET, (sink,))
+            connection.execute(_DELETE_POSITIONS, (sink,))
     if foreign:
         log.warning("read model emptied", filled_by=sorted(foreign))
     return bool(foreign)

@@ -19,9 +19,9 @@ from streams.worker.runtime import RESTORE_STALL_S, AddressTaken, Runtime, Stuck
 
 INSPECT_S = 5.0
 LOOP_STAMP_S = 0.5
-# The pause before the next snapshots is this many times the duration of the last ones, so that they
-# take at most a tenth of the time. It is at least `snapshot_s`, and at most `MOST_INTERVALS` times
-# `snapshot_s`.
+# The pause before the next snapshots is this many times the duration of the last ones. Snapshots
+# then take less than a tenth of the time. The pause is at least `snapshot_s`, and at most
+# `MOST_INTERVALS` times `snapshot_s`.
 SNAPSHOT_SHARE = 10
 MOST_INTERVALS = 10
 

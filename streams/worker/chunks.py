@@ -29,7 +29,7 @@ from streams.engine.records import SourceRecord
 from streams.worker.lanes import Handler, Lane
 
 POLL_S: Final = 1.0
-ROOM_S: Final = 0.1
+ROOM_S: Final = 0.1  # longest wait for room in a lane while all lanes are full
 # By default Faust lets the broker wait up to 1.5 s for data, so a busy partition would wait for a
 # quiet one.
 FETCH_WAIT_MS: Final = 100

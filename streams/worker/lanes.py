@@ -69,7 +69,7 @@ class Lane:
         return len(self._waiting) >= self._most_records * MOST_WAITING_CHUNKS
 
     def put(self, records: Iterable[SourceRecord]) -> None:
-        """Add fetched records. This never refuses: the fetcher stops at `full`."""
+        """Add fetched records, even to a full lane. The fetcher then pauses the partition."""
         self._waiting.extend(records)
         self._filled.set()
 

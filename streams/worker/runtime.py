@@ -68,7 +68,7 @@ _EXIT_CODES: Sequence[tuple[type[BaseException], ExitCode]] = (
     (KafkaError, ExitCode.BROKER),
     (KafkaException, ExitCode.BROKER),
     (ReadStalled, ExitCode.BROKER),
-    (TimeoutError, ExitCode.BROKER),  # raised for a client without its own timeout
+    (TimeoutError, ExitCode.BROKER),  # of `asyncio.timeout`, where a client has no timeout itself
     (ConnectionError, ExitCode.BROKER),
     (OSError, ExitCode.DISK),  # after its two subclasses above
 )
@@ -196,7 +196,10 @@ class Runtime:
         self.metrics.republished(await republish_open(owned, self.producers))
 
     async def revoked(self) -> None:
-        """Give up every partition. Call this when no chunk of the consumer is in work."""
+        """Move every partition out of `ready`, and wait until no gap is being folded.
+
+        Call this when no chunk of the consumer is in work.
+        """
         await self.ownership.revoked()
         await self.gaps.wait_until_done()
 

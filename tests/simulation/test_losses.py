@@ -59,7 +59,7 @@ def test_a_worker_that_has_read_everything_needs_no_record_of_the_source(disk: D
 def test_a_source_cut_off_within_the_ring_halts_whoever_starts(disk: Disk) -> None:
     simulation = lost(disk, SOONER, Fault(LATE, CUT, part=2), Fault(LATE, KILL))
 
-    assert "begins at 3, it was truncated" in str(simulation.halted[0])
+    assert "begins at offset 3: it was truncated" in str(simulation.halted[0])
 
 
 def test_window_rows_cut_off_halt_whoever_starts(disk: Disk) -> None:

@@ -64,7 +64,7 @@ def test_a_source_cut_off_behind_what_the_ring_must_know_halts_a_restore(first: 
 
     broker.cut(STOCK_EVENTS, PARTITION, first)
 
-    assert f"begins at {first}, it was truncated" in halts(broker)
+    assert f"begins at offset {first}: it was truncated" in halts(broker)
 
 
 def test_a_snapshot_knows_the_ring_itself(tmp_path: Path) -> None:
@@ -98,7 +98,7 @@ def test_a_few_old_records_say_nothing_about_what_was_cut_off_before_them() -> N
 
     broker.cut(STOCK_EVENTS, PARTITION, 1)
 
-    assert "begins at 1, it was truncated" in halts(broker)
+    assert "begins at offset 1: it was truncated" in halts(broker)
 
 
 def test_where_nobody_has_told_the_beginning_of_the_ring_the_source_must_be_whole() -> None:
@@ -111,7 +111,7 @@ def test_where_nobody_has_told_the_beginning_of_the_ring_the_source_must_be_whol
     assert everything(restored(broker)) == everything(whole)
 
     broker.cut(STOCK_EVENTS, PARTITION, 1)
-    assert "begins at 1, it was truncated" in halts(broker)
+    assert "begins at offset 1: it was truncated" in halts(broker)
 
 
 def test_a_source_cut_off_before_it_was_read_halts_a_restore() -> None:

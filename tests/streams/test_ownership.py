@@ -179,7 +179,7 @@ def test_nobody_takes_over_from_levels_that_were_cut_off_meanwhile() -> None:
     async def take_over() -> None:
         owned = await restore(0, lives.GENERATION, broker)
         await handle_chunk(lives.source_of(broker), owned, broker.writer(0))
-        with pytest.raises(LogMismatch, match="begins at 1, it was truncated"):
+        with pytest.raises(LogMismatch, match="begins at offset 1: it was truncated"):
             await restore(0, lives.GENERATION, Cut(broker))
 
     asyncio.run(take_over())

@@ -124,5 +124,5 @@ def test_garbage_says_nothing_about_a_record_that_was_cut_off_before_it() -> Non
 
     broker.cut(STOCK_EVENTS, PARTITION, 1)
 
-    with pytest.raises(LogMismatch, match="begins at 1"):
+    with pytest.raises(LogMismatch, match="begins at offset 1"):
         asyncio.run(restore(PARTITION, GENERATION, broker))
