@@ -56,11 +56,12 @@ def read_model_offsets() -> dict[int, int]:
 def encrypt_stored_secrets() -> None:
     """Encrypt the authenticator secrets that an earlier release stored in plain text.
 
-    A secret that stays in plain text is encrypted when its person next logs in.
+    A secret that stays in plain text, for example after a database error, is encrypted when its
+    person next logs in.
     """
     from webui.accounts.second_factor import encrypt_stored  # noqa: PLC0415 -- needs Django's setup
 
-    # A key generated for this process alone would make the secrets unreadable for ever.
+    # A key generated for this process is lost when it ends. Nobody could then decrypt the secrets.
     if "secret_key" not in django_settings.ENVIRONMENT.model_fields_set:
         log.warning(
             "INVENTORY_SECRET_KEY is not set: sessions and second factors end with this process"
@@ -134,7 +135,8 @@ async def serve(settings: ServerSettings, feed: Changes | None = None) -> None:
     tasks = [asyncio.create_task(feed.run()), asyncio.create_task(follow_read_model(HUB))]
 
     def stop_serving(_: asyncio.Task[None]) -> None:
-        # Without one of them, pages would show stale data. The supervisor restarts the process.
+        # If one of the tasks has ended, pages would show stale data or a wrong age. So the process
+        # ends, and the supervisor restarts it.
         HUB.close()
         server.should_exit = True
 

@@ -1,8 +1,9 @@
 """Limits on guessing passwords and codes, with counters that all web processes share.
 
-Five wrong passwords from one source block this account for this source only. All other people, and
-every browser that has logged in to the account before, can still log in. Each attempt is counted
-before the password is compared, so parallel requests can't exceed a limit.
+A source is a network address. After five wrong passwords for an account from one source, the
+account is blocked for that source only. Every browser that has logged in to the account before can
+still log in, and so can all people at other sources. Each attempt is counted before the password is
+compared, so parallel requests can't exceed a limit.
 
 Following OWASP's "Slow Down Online Guessing Attacks with Device Cookies".
 """
@@ -47,7 +48,7 @@ class Limit:
 
 PAIR: Final = Limit("account and source", 5, 300)
 SOURCE: Final = Limit("source", 30, 60)
-# For browsers that have never logged in to the account. NIST SP 800-63B allows 100 failures.
+# Limits browsers that have never logged in to the account. NIST SP 800-63B allows 100 failures.
 ACCOUNT: Final = Limit("account", 100, 3600)
 DEVICE: Final = Limit("account and device", 5, 300)
 CODE: Final = Limit("code", 5, 300)

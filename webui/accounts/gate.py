@@ -74,7 +74,7 @@ class Gate(MiddlewareMixin):
     def process_response(
         self, _request: HttpRequest, response: HttpResponseBase
     ) -> HttpResponseBase:
-        """Forbid caches, and keep the scope for a streamed body, which is produced later.
+        """Forbid caching, and bind the scope to a streamed body, which is produced after this call.
 
         A cached response would be shown to the next person at the same till.
         """

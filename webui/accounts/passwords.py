@@ -81,7 +81,10 @@ class NoDecoratedCommon(CommonPasswordValidator):
         return bool(text) and (text in self.passwords or text == text[0] * len(text))
 
     def _is_of_two(self, text: str) -> bool:
-        """Return True if `text` is two common passwords, or a repeated part of up to 8 letters."""
+        """Return True for two common passwords in a row, and for one part that is repeated.
+
+        Each of the two passwords has at least 4 characters. The repeated part has at most 8.
+        """
         cuts = range(4, len(text) - 3)
         halves = any(text[:cut] in self.passwords and text[cut:] in self.passwords for cut in cuts)
         periods = range(1, min(_LONGEST_PATTERN, len(text) // 2) + 1)

@@ -1,4 +1,4 @@
-"""Persons of many sessions at once, for checks that repeat while pages are open.
+"""Find the people of many sessions with a few queries, for the repeated checks of open pages.
 
 Django's `get_user` reads one person per call. With 1,000 open pages, this would be 1,000 queries
 per check.

@@ -187,9 +187,10 @@ def answer_attempt(
     show: OwnPage,
     execute: Callable[[HttpRequest, User, Attempt], HttpResponse],
 ) -> HttpResponse:
-    """Show the page, or count the attempt and then handle the page's form with `execute`.
+    """Return the page. For a POST, count the attempt and return the response of `execute`.
 
-    Beyond the limit of attempts, show the page with the minutes to wait and execute nothing.
+    Beyond the limit of attempts, don't call `execute`. Return the page with status 429 and the
+    minutes to wait.
     """
     user = request.user
     assert isinstance(user, User)  # noqa: S101 -- login_required let only people through

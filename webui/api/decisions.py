@@ -229,7 +229,7 @@ def stream_decisions(
         str, Header(alias="Last-Event-ID", max_length=400, description="Continue after it.")
     ] = "",
 ) -> HttpResponseBase:
-    """Stream events as server-sent events until the client or the token ends."""
+    """Stream events as server-sent events until the client disconnects or the token ends."""
     after = _position(last_event_id or given.after or NEWEST)
     connection.close()
     caller = caller_of(request)

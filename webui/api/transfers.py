@@ -84,7 +84,7 @@ class TransferPage(Schema):
 
 
 class TransferFilters(Schema):
-    """Filters of the list. `stuck` transfers should have arrived days ago."""
+    """Filters of the list. `stuck` transfers were due three or more days ago."""
 
     view: Literal["moving", "stuck", "received"] = "moving"
     location: Location = ""

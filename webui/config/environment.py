@@ -47,7 +47,7 @@ class WebEnvironment(BaseSettings):
     # Webhooks reach public addresses only. True also allows loopback and private addresses.
     webhook_private_targets: bool = False
     webhook_timeout_s: float = Field(default=10.0, gt=0, le=60)
-    # The sender of webhooks answers /metrics here; port 0 = it doesn't.
+    # Address and port on which the sender of webhooks serves /metrics. Port 0 turns it off.
     webhook_metrics_host: str = Field(default="127.0.0.1", min_length=1, max_length=200)
     webhook_metrics_port: int = Field(default=0, ge=0, le=65_535)
     # IANA name of the time zone in which pages say "today 02:31".

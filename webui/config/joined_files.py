@@ -120,7 +120,8 @@ def _source_map(file: str, sources: dict[str, str], origins: list[tuple[str, int
         {
             "version": 3,
             "file": file,
-            # A directory of the map only: the name of the entry is that of the joined file, too.
+            # This directory exists only in the map. Without it, the entry module would have the URL
+            # of the joined file.
             "sourceRoot": "modules",
             "sources": list(sources),
             "sourcesContent": list(sources.values()),
@@ -130,7 +131,11 @@ def _source_map(file: str, sources: dict[str, str], origins: list[tuple[str, int
 
 
 def _mappings(sources: list[str], origins: list[tuple[str, int] | None]) -> Iterator[str]:
-    """Yield one segment per joined line: column, module, line, column, relative to the last."""
+    """Yield the segment of each joined line, or "" for a line without a module.
+
+    A segment has the joined column, the module, and its line and column. Module and line are
+    differences from the segment before. Both columns are always 0.
+    """
     last = (0, 0)
     for origin in origins:
         if origin is None:
@@ -142,7 +147,10 @@ def _mappings(sources: list[str], origins: list[tuple[str, int] | None]) -> Iter
 
 
 def _digits(number: int) -> str:
-    """Return a number as a variable-length quantity: 5 bits a digit, low bits and sign first."""
+    """Return a number as a Base64 VLQ of the source map format.
+
+    Each digit has 5 bits, the lowest bits first. The lowest bit of the first digit is the sign.
+    """
     rest = number << 1 if number >= 0 else -number << 1 | 1
     text = ""
     while rest >= 32:  # noqa: PLR2004 -- 5 bits

@@ -19,7 +19,8 @@ from webui.config.joined_files import join_script, join_style
 SCRIPT: Final = "js/app.js"
 # Style sheets that import others. A page loads `css/app.css` and at most one more.
 STYLES: Final = ("css/find.css", "css/item.css", "css/order.css")
-# As for the other files: a browser asks again after a minute, and gets 304 without a change.
+# The value that all static files have. A browser asks again after a minute, and gets 304 if the
+# file has not changed.
 _CACHED: Final = "max-age=60, public"
 
 

@@ -21,7 +21,8 @@ RETRY_S: Final = 1.0
 POLL_MS: Final = 100
 MOST_RECORDS: Final = 1000
 LONGEST_FAILURE: Final = 300
-SILENT_S: Final = 15.0  # heartbeats arrive each second: a longer silence is a lost connection
+# Heartbeats arrive each second. After this time without a record, the connection is lost.
+SILENT_S: Final = 15.0
 
 log = structlog.get_logger(__name__)
 
@@ -84,22 +85,25 @@ class Feed:
         """Seek each partition to its next offset, or else its end, within the retained offsets."""
         ends = await consumer.end_offsets(self._partitions)
         begins = await consumer.beginning_offsets(self._partitions)
-        for place in self._partitions:
-            wanted = self._next.get(place, ends[place])
-            consumer.seek(place, min(max(wanted, begins[place]), ends[place]))
+        for partition in self._partitions:
+            wanted = self._next.get(partition, ends[partition])
+            offset = min(max(wanted, begins[partition]), ends[partition])
+            consumer.seek(partition, offset)
 
     async def _publish_batches(self, consumer: AIOKafkaConsumer) -> None:
         loop = asyncio.get_running_loop()
         last_record_at = loop.time()
         while True:
             batches = await consumer.getmany(timeout_ms=POLL_MS, max_records=MOST_RECORDS)
-            for place, records in batches.items():
+            for partition, records in batches.items():
                 for record in records:
                     try:
                         self._apply(record)
                     except UnreadableRecord as problem:
-                        raise problem.at(place.topic, place.partition, record.offset) from problem
-                self._next[place] = records[-1].offset + 1
+                        raise problem.at(
+                            partition.topic, partition.partition, record.offset
+                        ) from problem
+                self._next[partition] = records[-1].offset + 1
                 last_record_at = loop.time()
             if loop.time() - last_record_at > SILENT_S:
                 message = f"{ON_HAND_CHANGELOG}: no record for {SILENT_S} s"

@@ -16,8 +16,8 @@ from webui.shell.listing import Column, Sort
 class ItemStock:
     """An item as the preview of an adjustment shows it.
 
-    `on_hand_units` is by all facts of the ledger. `unavailable_units` is that of the read model,
-    None before the item's first fact has arrived there.
+    `on_hand_units` is computed from all facts of the ledger. `unavailable_units` comes from the
+    read model. It is None until the item's first fact has arrived there.
     """
 
     name: str

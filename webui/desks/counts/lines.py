@@ -11,8 +11,8 @@ from ledger.kernel.errors import ServiceError
 from ledger.messages import gettext_noop
 from ledger.services import Entry, Refused
 
-# The item, blanks or the separator of a spreadsheet, and the units: up to the digits of the largest
-# count. A longer number at the end of a line is part of the SKU.
+# Three groups: the item, a separator (blanks, `,` or `;`), and the units, which have at most 9
+# digits. A longer number at the end of a line is part of the SKU.
 _WITH_UNITS: Final = re.compile(r"(.*[^\s;,])(\s*[;,]\s*|\s+)([0-9]{1,9})")
 _WITH_WORD: Final = re.compile(r"(.*[^\s;,])[\s;,]+([^\s;,]+)")
 
@@ -34,7 +34,7 @@ def _entry(location: str, line: str, entry_id: UUID) -> Entry:
 
 
 def explained(location: str, refused: Sequence[Refused]) -> tuple[Refused, ...]:
-    """Return the refusals; for a known item with a wrong number, refuse the number."""
+    """Return the refusals. For a known item with a wrong number, the refusal names the number."""
     return tuple(_explained(location, row) for row in refused)
 
 

@@ -188,7 +188,7 @@ def _is_due(kind: str, found: Review, now: Switch | None, newest: Request | None
 
 
 def _is_done(newest: Request | None, now: Switch | None) -> bool:
-    """Return True if the request is done, and no revision has switched since."""
+    """Return True if the request is done, and the deciding revision has not changed since."""
     if newest is None or newest.state != DONE or newest.finished_at is None:
         return False
     return now is None or newest.finished_at > now.switched_at

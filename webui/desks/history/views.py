@@ -31,7 +31,7 @@ _SHOWN: Final = (
     *("run", "digest", "records", "keys", "units", "seconds", "directory", "revision", "code"),
     *("verdict", "requested_by", "former", "partitions_written"),
 )
-# Counts of a comparison of two revisions. A key counts once, if its decision is open.
+# Numbers of keys in a comparison of two revisions. Each key with an open decision counts once.
 _COUNTS: Final = ("equal", "only_former", "only_new", "changed", "explanation", "moving")
 
 
@@ -129,10 +129,10 @@ def known(number: int) -> Request:
 
 @dataclass(frozen=True, slots=True)
 class RevisionComparison:
-    """One comparison of the deciding revision with another one, with numbers of keys in `counts`.
+    """One comparison of the deciding revision with another one.
 
-    `counts` is in the order of `_COUNTS`. `at` is None, and `unapproved` too, for the comparison of
-    a switch: its record has no time, and a switch refuses unapproved keys.
+    `counts` has numbers of keys in the order of `_COUNTS`. In the comparison of a switch, `at` and
+    `unapproved` are None: its record has no time, and a switch refuses unapproved keys.
     """
 
     former: int

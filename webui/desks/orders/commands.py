@@ -137,9 +137,9 @@ def act_on(ref: str, form: ActionForm, actor: str, may: Collection[str]) -> str:
 
 
 def _send(ref: str, form: SendForm, actor: str) -> str:
-    """Store a request to send the order in ten seconds. Return no message.
+    """Store a request to send the order in ten seconds; return an empty text.
 
-    The notice about the send has *Undo*.
+    The page shows a notice about the send, with *Undo*, instead of a message.
     """
     values = form.cleaned()
     send_one_order(

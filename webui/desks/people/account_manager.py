@@ -1,4 +1,4 @@
-"""Limits of managing accounts: operators manage all accounts, managers their associates'."""
+"""Limits of managing accounts. Operators manage all accounts, managers those of their staff."""
 
 from collections.abc import Collection
 from dataclasses import dataclass

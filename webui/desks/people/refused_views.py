@@ -1,4 +1,4 @@
-"""Refused requests: who, from where, which URL, why, how often."""
+"""Page of refused requests: account, network address, URL, reason and number of times."""
 
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext
@@ -19,7 +19,7 @@ from webui.translation.refusals import refused_text
 @require_GET
 @requires(SEE_REFUSED, company=True)
 def refused(request: HttpRequest) -> HttpResponse:
-    """Show refused requests of every store: who, from where, which URL, why, how often."""
+    """Show the refused requests of every store, newest first; equal ones of an hour share a row."""
     account = query_text(request, "account", accounts.LONGEST_NAME)
     try:
         day = DayForm({"day": query_text(request, "day", 40)}).cleaned()["day"]

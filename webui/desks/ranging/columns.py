@@ -26,13 +26,13 @@ def _days(column: str, label: str, *used: Use) -> Field:
 
 
 def _in(families: Iterable[Family], **others: str) -> Use:
-    """Return the condition that the family is one of these and other fields have these values."""
+    """Return a condition: the family is one of `families`, and `others` have their values."""
     codes = tuple(family.code for family in families)
     return {"replenish_family": codes, **{name: (value,) for name, value in others.items()}}
 
 
 def _read(column: str, **others: str) -> tuple[Use, ...]:
-    """Return conditions of which one must be true for a family to read this column."""
+    """Return conditions on the form. The rules read the column if at least one is true."""
     typed = [family for family in _ORDERING if column in family.typed]
     uses = (
         _in([family for family in typed if family.computed], levels="fixed"),

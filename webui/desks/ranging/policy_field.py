@@ -7,7 +7,7 @@ from django import forms
 from inventory.tables.columns import QUANTITY_MAX
 from webui.shell.fields import DaysField, MoneyField, PercentField, TextField, WholeNumberField
 
-# Columns of shares end in one of these; the values are the parts of 1 per cent.
+# {suffix of the name of a column that holds a share: number of its parts in 1 per cent}
 _PARTS: Final = {"_permille": 10, "_bp": 100}
 Use = dict[str, tuple[str, ...]]
 

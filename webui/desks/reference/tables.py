@@ -66,7 +66,7 @@ class ReadTable(_Admin):
 
     @override
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest | None = None) -> bool:
-        """Allow only the list's filters: other lookups would let people guess a column by letters.
+        """Allow only the list's filters. Other lookups would reveal a hidden column bit by bit.
 
         For a filter, allow only the comparisons that the filters' links use. `department__regex=(`
         would be an error in Postgres.

@@ -65,6 +65,6 @@ class NeedCard:
 
     @property
     def is_automatic(self) -> bool:
-        """True if the rule orders the need, now or after its reasons have ended."""
+        """True if a rule orders the need, at once or when its reasons to wait have passed."""
         because = self.waits_because
         return because is not None and all(reason.code in PASSING for reason in because)

@@ -196,7 +196,11 @@ def debezium() -> Link:
 
 
 def capture_report() -> tuple[str, list[tuple[str, str]]]:
-    """Return capture's problem, or who paused it, or ""; and the detail "repairs", if reported."""
+    """Return the problem of the service `capture`, and its details as pairs of name and text.
+
+    If a person has paused the capture, the problem names that person. It is empty if all is well.
+    The only detail is the number of repairs. There is none before the service's first heartbeat.
+    """
     found = select_one(
         "SELECT detail FROM read_model.service_heartbeat WHERE service = 'capture'",
         {},

@@ -111,8 +111,8 @@ def _phantom(numbers: Numbers) -> str:
     hours = windows // WINDOWS_AN_HOUR
     quiet = counted_text(hours, "hour") if hours else counted_text(windows * 10, "minute")
     expected = counted_text(int(numbers["lambda_micro"]) // MICRO, "unit")
-    # The next step is a blind count, so the text has no units on hand. The demand is that before
-    # the last sale: other pages show the present, lower one.
+    # The next step is a blind count, so the text has no units on hand. It uses the demand before
+    # the last sale. Other pages show the present demand, which is lower.
     return gettext(
         "Units are recorded, but none was sold in %(quiet)s while the store was open. At the "
         "demand before, about %(expected)s would have been sold."

@@ -1,7 +1,7 @@
-// Pages that answer a refused form. They arrive under the command's address, which no reload, poll
-// or bookmark may request. So restore the address of the form's page, and show the reason.
+// Pages that answer a refused form. Such a page has the address of the command. A reload, poll or
+// bookmark must not request that address, so restore the one of the form's page. Show the reason.
 
-/** Scroll to the reason and focus it. Run this last, so that a scan field keeps its focus. */
+/** Scroll to the reason, and focus it unless a field has the focus. So run this last. */
 export function startAnswer() {
   if (!("answer" in document.body.dataset)) return;
   const from = document.referrer;

@@ -22,8 +22,8 @@ const live = startLive();
 startFrame();
 startKeys();
 
-// A module starts on pages with an element for it. In this order: the answer to a refused form comes
-// last, so that a scan field keeps its focus.
+// Modules, each with the selector of an element that it needs. A module starts on pages with such
+// an element, in this order. `startAnswer` is last, so that a scan field keeps its focus.
 const PARTS = [
   ["form[data-search]", () => startSearch(live)],
   ["#desk, [data-poll], [data-reload], [data-autosubmit]", startDesk],

@@ -12,7 +12,7 @@ export async function startCamera(form, found) {
   const formats = await readableFormats();
   if (!formats.length) {
     const line = document.querySelector("[data-no-camera]");
-    // People at a desk have a scanner and don't look for a camera.
+    // Show the reason on touch devices only. People at a desk have a scanner and expect no camera.
     if (line && matchMedia("(pointer: coarse)").matches) line.hidden = false;
     return;
   }

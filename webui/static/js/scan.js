@@ -262,12 +262,12 @@ function showSum() {
   if (line) line.textContent = document.getElementById("tallies").dataset.sum;
 }
 
-/** Return how the units of a case's code came about: ` (2 × 6)`; else an empty text. */
+/** Return the cases and units of a case, like ` (2 × 6)`; an empty text for single units. */
 function ofCases({ units, cases }) {
   return cases > 0 && units > cases ? ` (${cases} × ${units / cases})` : "";
 }
 
-/** Put the item's name, which the list of the sheet has, before each of the last scans. */
+/** Show the item's name before each of the last scans. The list of the sheet has the names. */
 function showNames() {
   for (const line of document.querySelectorAll('#scan-log [data-state="kept"]:not([data-named])')) {
     const item = document.querySelector(`#tallies tr[data-sku="${CSS.escape(line.dataset.sku)}"] th`);
