@@ -117,7 +117,7 @@ def test_alarms_are_ranked_and_say_what_to_do(inbox: psycopg.Connection) -> None
     assert ranked[2].since_us == 95_000_000  # the oldest warning: the age of the screen's data
     texts = " ".join(each.what for each in ranked)
     assert "1 rejected record without effect" in texts
-    assert "pia has stopped all prices by rule" in texts
+    assert "pia has stopped all rule-made prices" in texts
     assert all(each.action for each in ranked)
 
 

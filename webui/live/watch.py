@@ -2,9 +2,9 @@
 
 Each check reads the sessions, persons and stores of all streams. A stream that is no longer allowed
 ends. If a check fails or takes long, no stream ends: the streams send no figures until a check
-succeeds again. So an outage of the database doesn't make all pages reconnect at once, and no page
-gets figures until its right to them is confirmed again. A page shows Offline after 4 s without an
-event `age`.
+succeeds again. So an outage of the database doesn't make all pages reconnect at once. No page gets
+figures until its right to them is confirmed again. A page shows Offline after 4 s without an event
+`age`.
 """
 
 import asyncio

@@ -158,7 +158,7 @@ def _approve_count(count_id: int, form: ApproveForm, actor: str) -> str:
         shown_expected_units=values["shown_expected"],
         command_id=values["command_id"],
     )
-    return gettext("Approved, variance %(variance_units)s. Stock follows.") % {
+    return gettext("Approved, variance %(variance_units)s. The stock changes in a moment.") % {
         "variance_units": signed_units_text(done.variance_units)
     }
 
@@ -249,7 +249,7 @@ def void(request: HttpRequest) -> HttpResponse:
 
     def work() -> str:
         void_count(actor=request.user.get_username(), **form.cleaned())
-        return gettext("The count is void: stock follows the count before it.")
+        return gettext("The count is void. The stock is now computed from the count before it.")
 
     def show(refusal: str, status: int) -> HttpResponse:
         return _show_history(request, form.typed, refusal, status)

@@ -34,7 +34,7 @@ ADVICE: Final = {
     ),
     "Kafka": (gettext_noop("Restart the broker."), "inventory restart kafka"),
     "Workers": (
-        gettext_noop("Wait until they are ready, then restart those that are not."),
+        gettext_noop("Wait for the restores. Then restart each worker that is still not ready."),
         "inventory workers",
     ),
     "Read model": (
@@ -149,7 +149,7 @@ def of_proofs(proof: Proof | None, prover: Prover) -> list[Alarm]:
     if proof is not None and not proof.is_equal:
         keys, decisions = proof.keys_differing, proof.decisions_differing
         what = gettext(
-            "The nightly proof found %(keys)s keys and %(decisions)s proposals differing."
+            "The nightly proof found differences in %(keys)s keys and %(decisions)s proposals."
         ) % {"keys": units_text(keys), "decisions": decisions}
         action, command = (
             gettext("Compute history again in full."),
@@ -182,7 +182,7 @@ def of_webhooks(found: Trouble) -> list[Alarm]:
     """Return an alarm for webhooks that the sender stopped, and one for dead messages."""
     url, raised = reverse("webhooks"), list[Alarm]()
     if found.halted:
-        what = gettext("%(webhooks)s stopped by the sender; its events wait") % {
+        what = gettext("%(webhooks)s stopped by the sender; events wait") % {
             "webhooks": counted_text(found.halted, "webhook")
         }
         action = gettext("Read its reason, then resume or delete it.")
@@ -204,8 +204,8 @@ def of_stop() -> list[Alarm]:
     found = price_stop()
     if found is None or not found.is_stopped:
         return []
-    what = gettext("%(updated_by)s has stopped all prices by rule.") % {
+    what = gettext("%(updated_by)s has stopped all rule-made prices.") % {
         "updated_by": found.updated_by or gettext("The system")
     }
-    action = gettext("End the stop once its reason is gone.")
+    action = gettext("Allow rule-made prices again when the reason for the stop is gone.")
     return [Alarm(WARN, what, us_of(found.updated_at), action, url=reverse("prices"))]

@@ -200,7 +200,8 @@ def _floor(numbers: Numbers) -> str:
 
 def _clock(numbers: Numbers) -> str:
     return gettext(
-        "%(source)s has sent %(facts)s from the future in an hour, up to %(most_s)s s ahead."
+        "Within an hour, %(source)s has sent %(facts)s with a time up to %(most_s)s s in the "
+        "future."
     ) % {
         "source": numbers["source"],
         "facts": counted_text(numbers["facts"], "fact"),
@@ -258,13 +259,13 @@ KINDS: Final[Mapping[str, Kind]] = {
     kinds.STALE_SOURCE: Kind(
         gettext_noop("Silent location"),
         _silent,
-        gettext_noop("Call the shop; see the pipeline"),
+        gettext_noop("Call the store; see the pipeline"),
         _system,
     ),
     kinds.MISSING_PROPOSAL: Kind(
         gettext_noop("Decision without proposal"),
         _missing,
-        gettext_noop("See the actuator"),
+        gettext_noop("See the pipeline"),
         _system,
     ),
     kinds.NEGATIVE_STOCK: Kind(
@@ -333,7 +334,7 @@ KINDS: Final[Mapping[str, Kind]] = {
         _held_needs,
     ),
     kinds.NEGATIVE_BUCKET: Kind(
-        gettext_noop("Bucket below zero"), _bucket, gettext_noop("See its documents"), _item
+        gettext_noop("Quantity below zero"), _bucket, gettext_noop("See its documents"), _item
     ),
     kinds.STUCK_SIGNAL: Kind(
         gettext_noop("Need without a decision"), _signal, gettext_noop("Open reorders"), _reorders

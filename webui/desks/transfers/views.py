@@ -224,7 +224,7 @@ def _step(form: StepForm, actor: str, *, others_allowed: bool) -> str:
             return _ship(line, ShipForm(form.data), actor)
         case "cancel":
             cancel_transfer(shipment_line_id=line, others_allowed=others_allowed, actor=actor)
-            return gettext("Cancelled: nothing is on order any more.")
+            return gettext("Cancelled: the units are no longer on order.")
         case "re_date":
             return _re_date(line, TransferDueForm(form.data), actor)
         case "receive":

@@ -117,8 +117,8 @@ function startEnd(queue) {
 
 const STATES = new Map([
   ["waiting", text("waiting")],
-  ["kept", text("kept")],
-  ["not kept", text("not kept")],
+  ["saved", text("saved")],
+  ["not saved", text("not saved")],
 ]);
 
 class Queue {
@@ -127,7 +127,7 @@ class Queue {
     this.prefix = `inventory-scan-${form.dataset.scan}-`;
     this.waiting = stored(this.prefix);
     this.isSending = false;
-    this.kept = 0;
+    this.saved = 0;
     this.whenEmpty = null;
     for (const entry of this.waiting) this.show(entry, "waiting");
   }
@@ -168,7 +168,7 @@ class Queue {
   }
 
   async settle() {
-    if (this.kept && (await swap(location.href, "#tallies"))) {
+    if (this.saved && (await swap(location.href, "#tallies"))) {
       showSum();
       showNames();
     }
@@ -179,7 +179,7 @@ class Queue {
     then();
   }
 
-  /** Send one batch: return "kept", "again" for a transient failure, "stop" for a permanent one. */
+  /** Send one batch: return "saved", "again" for a transient failure, "stop" for a permanent one. */
   async post(batch) {
     const entries = batch.map(({ id, sku, units, at }) => ({ id, sku, units, age_ms: Math.max(0, Date.now() - at) }));
     let answer;
@@ -205,7 +205,7 @@ class Queue {
       return "stop";
     }
     this.done(batch, byId(said.refused), byId(said.stored ?? []));
-    return "kept";
+    return "saved";
   }
 
   done(batch, refused, stored) {
@@ -215,13 +215,13 @@ class Queue {
     for (const entry of batch) {
       const row = refused.get(entry.id);
       if (row) this.refuse(`${entry.sku}: ${row.why}`);
-      else this.kept += 1;
+      else this.saved += 1;
       // The server has replaced the code of a package by its SKU, and cases by units.
-      this.show({ ...entry, cases: entry.units, ...stored.get(entry.id) }, row ? "not kept" : "kept");
+      this.show({ ...entry, cases: entry.units, ...stored.get(entry.id) }, row ? "not saved" : "saved");
     }
     // A refusal of an empty sheet, for example, is no longer true.
-    if (this.kept) document.querySelector("[data-refusal]")?.remove();
-    this.tell(this.isEmpty ? text("{kept} kept.", { kept: this.kept }) : text("{kept} kept, {number} on the way.", { kept: this.kept, number: this.length }));
+    if (this.saved) document.querySelector("[data-refusal]")?.remove();
+    this.tell(this.isEmpty ? text("{saved} saved.", { saved: this.saved }) : text("{saved} saved, {number} on the way.", { saved: this.saved, number: this.length }));
   }
 
   show(entry, state) {
@@ -269,7 +269,7 @@ function ofCases({ units, cases }) {
 
 /** Show the item's name before each of the last scans. The list of the sheet has the names. */
 function showNames() {
-  for (const line of document.querySelectorAll('#scan-log [data-state="kept"]:not([data-named])')) {
+  for (const line of document.querySelectorAll('#scan-log [data-state="saved"]:not([data-named])')) {
     const item = document.querySelector(`#tallies tr[data-sku="${CSS.escape(line.dataset.sku)}"] th`);
     if (!item) continue;
     line.dataset.named = "";
