@@ -25,7 +25,7 @@ KINDS: Final = {400: "malformed", 403: "forbidden", 429: "too many"}
 REASON: Final = "refused_because"
 NO_ACCOUNT: Final = "not logged in"
 UNKNOWN: Final = "unknown account"
-# So many URLs have a row of their own per hour, account and source. Further URLs share a row.
+# At most this many URLs have a row of their own per hour, account and source. Others share a row.
 MOST_ADDRESSES: Final = 100
 FURTHER: Final = "further addresses"
 _LONGEST: Final = 200

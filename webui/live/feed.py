@@ -21,7 +21,7 @@ RETRY_S: Final = 1.0
 POLL_MS: Final = 100
 MOST_RECORDS: Final = 1000
 LONGEST_FAILURE: Final = 300
-# Heartbeats arrive each second. After this time without a record, the connection is lost.
+# Heartbeats arrive each second. After so long without a record, the connection counts as lost.
 SILENT_S: Final = 15.0
 
 log = structlog.get_logger(__name__)

@@ -5,7 +5,7 @@ export const CARD = '[id][tabindex="-1"]';
 
 /**
  * Record the cards in view and the focused one; return a function that restores both. If a card has
- * gone by then, the function uses the next remaining one instead.
+ * gone by then, that function uses the next remaining one instead.
  */
 export function keepPlace(list) {
   const cards = [...list.querySelectorAll(CARD)];
