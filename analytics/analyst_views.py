@@ -1,9 +1,9 @@
 """Sales views for analysts, over the states that a recomputation writes.
 
 Each function `…_rows` takes the bytes of one state (column `state` of a run's `states.parquet`) and
-yields plain tuples. So it works with PySpark's `flatMap`, in a loop and in a test. A state keeps
-the windows of today and of the three days before (docs/domain.md 3.2), so no row is older. The read
-model and the facts go further back.
+yields plain tuples. So each function works with PySpark's `flatMap`, in a loop and in a test. A
+state keeps the windows of today and of the three days before (docs/domain.md 3.2), so no row is
+older. The read model and the facts go further back.
 """
 
 from collections.abc import Iterator

@@ -30,7 +30,7 @@ __all__ = ["BehindReport", "VerifyReport", "verify"]
 MOST_COMPARISONS: Final = 3  # maximum number of comparisons of keys that differ
 _SHOWN: Final = 20
 _AGAIN_S: Final = 0.5
-# Broker or Postgres is unavailable, or became so during a query.
+# Errors of a broker or Postgres that is unavailable, or became so during a query.
 _AWAY: Final = (KafkaException, TopicUnreadable, TimeoutError, psycopg.OperationalError)
 
 

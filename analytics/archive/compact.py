@@ -4,11 +4,11 @@ The archiver of a quiet shop writes a file every ten minutes to an hour. An arch
 writes 20,000 records a file. A recomputation opens, checks and decodes each file, so many small
 files make it slow.
 
-The new archive is written beside the former one: merged files, hard links to the other files, a
-manifest with its own hash chain, and a head. Then the kernel exchanges the two directories in one
-step. So a crash leaves a complete archive at the path. The next call deletes the directory beside
-it. Changing the present manifest in place is not safe, because manifest and head are two files. A
-crash between their writes would leave an archive that no reader accepts.
+The new archive is written beside the former one. It has the merged files, hard links to the other
+files, a manifest with its own hash chain, and a head. Then the kernel exchanges the two directories
+in one step. So a crash leaves a complete archive at the path, and the next call deletes the other
+directory. Changing the present manifest in place is not safe, because manifest and head are two
+files. A crash between their writes would leave an archive that no reader accepts.
 """
 
 import ctypes

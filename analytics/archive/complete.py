@@ -22,8 +22,8 @@ from cdc.settings import Connections
 
 _WAIT_S: Final = 0.5
 _REPORT_RECORDS: Final = 20_000
-_KEPT: Final = "what is archived is kept, nothing was computed"
-_SHOWS: Final = "`inventory status` shows if broker and archiver run"
+_KEPT: Final = "the archived records are kept, nothing was computed"
+_SHOWS: Final = "`inventory status` shows whether broker and archiver run"
 Report = Callable[[int, int], None]  # records archived so far, records missing at the start
 
 

@@ -1,4 +1,4 @@
-"""The files of a former archive, read by their names and without its manifest."""
+"""Read the files of a former archive. Their names replace its manifest, which may be damaged."""
 
 import re
 from collections.abc import Iterable, Iterator

@@ -141,7 +141,9 @@ class Manifest:
 
     def _read(self, end: int) -> bytes:
         if end < self._read_to:
-            problem = f"{self.storage.at(HEAD)} covers {end} bytes, earlier {self._read_to} bytes"
+            problem = (
+                f"{self.storage.at(HEAD)} covers {end} bytes, but covered {self._read_to} before"
+            )
             raise self.storage.broken(problem)
         try:
             return read_document(self.storage, MANIFEST, self._read_to, end)

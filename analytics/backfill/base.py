@@ -21,7 +21,7 @@ _UNUSABLE: Final = 2  # exit code; 1 means that a comparison found a difference
 
 
 class UnusableBase(Damage, ValueError):
-    """The run can't be the start of another one."""
+    """The run can't be the base of another run."""
 
     exit_code = _UNUSABLE
 
@@ -98,7 +98,7 @@ def _difference(plan: Plan, base: Plan) -> str:
     if plan.source_topic_id is None:
         return "its archive doesn't state the id of its topic"
     if chosen.suppliers:
-        return "a selection by supplier needs the policy rows before its end too"
+        return "a selection by supplier also needs the policy rows before the base's end"
     return ""
 
 

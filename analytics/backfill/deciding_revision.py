@@ -27,10 +27,10 @@ FROM app.revision_switch ORDER BY id
 class DecidingRevision:
     """The deciding revision and its first offset in each partition of `stock.events`.
 
-    When the switch was made at `since_us` (microseconds since 1970 UTC), the workers of the former
-    and of the new revision had passed `since`. The new workers may have been further ahead. They
-    may have folded a record at or after `since` that was committed by `since_us`. Its decision may
-    have opened and closed without becoming a proposal.
+    `since_us` is the time of the switch, in microseconds since 1970 UTC. By then the workers of the
+    former and of the new revision had passed the offsets `since`. The new workers may have been
+    further ahead: they may have folded a record at or after `since` that was committed by
+    `since_us`. Its decision may have opened and closed without becoming a proposal.
     `since` is empty if the revision has decided since the first record.
     """
 

@@ -5,9 +5,9 @@ recomputed history, the fold may lack the proposal's id. If the fold has the id,
 revision must not be lower than the decision's.
 
 Only the deciding logic revision makes proposals (`analytics.backfill.deciding_revision`). A
-decision may have been closed while another logic revision decided. The proposal may then be
-missing, or may have kept the decision's revision at which a switch closed the proposal. Proposals
-of other logic revisions are only counted, because this code can't judge them.
+decision may have been closed while another logic revision decided. Then its proposal may be
+missing. Or a switch closed the proposal, which kept the revision that the decision had then.
+Proposals of other logic revisions are only counted, because this code can't judge them.
 """
 
 from collections.abc import Iterable, Mapping
@@ -145,8 +145,10 @@ def decided_since(
 ) -> dict[str, DecisionRevision]:
     """Return the proposals that a recomputation from `begins` on can judge.
 
-    A proposal can be judged in three cases: the recomputation has a decision with its id, its
-    record lies at or after `begins`, or the proposal is of another generation.
+    A proposal can be judged if one of these conditions holds:
+    - The recomputation has a decision with the proposal's id.
+    - The proposal's record lies at or after `begins`.
+    - The proposal is of another generation.
     """
     return {
         identity: entry

@@ -145,17 +145,17 @@ def _partitions(settings: Connections, manifest: Manifest) -> int:
     """Return the number of partitions of the archived topic.
 
     The last partitions of a young archive have no file yet, so the number in the settings is used.
-    A named archive may have been written with another number. The number in its files is used if it
-    is higher than in the settings, or if the archive's keys were hashed over fewer partitions.
+    A named archive may have been written with another number. The number in its files is used in
+    two cases: it is higher than in the settings, or its keys were hashed over fewer partitions.
     """
     named = max((file.partition + 1 for file in manifest.all_files()), default=0)
     is_less = settings.archive and 0 < named < settings.partitions
-    if is_less and not _is_placed(manifest, settings.partitions):
+    if is_less and not _is_hashed_over(manifest, settings.partitions):
         return named
     return max(named, settings.partitions) if settings.archive else settings.partitions
 
 
-def _is_placed(manifest: Manifest, partitions: int) -> bool:
+def _is_hashed_over(manifest: Manifest, partitions: int) -> bool:
     """Return True if the archived keys were distributed over `partitions` partitions.
 
     Only the first file of each partition is checked.

@@ -28,7 +28,7 @@ _NAMED: Final = 5  # number of runs listed in a message about an unknown run
 
 
 class UnknownRun(Damage, ValueError):
-    """No run has this name, or it is damaged, or the request is malformed."""
+    """No run has this name, the run is damaged, or the request is malformed."""
 
 
 def damaged(directory: Path, problem: str) -> UnknownRun:

@@ -1,7 +1,8 @@
 """Give tasks on other machines the driver's access to the archive's server.
 
-Executors of a cluster don't inherit the driver's environment. Spark properties don't keep a secret:
-the event log has them, and so have the arguments of the driver's JVM, which every user can list.
+Executors of a cluster don't inherit the driver's environment. Spark properties would reveal a
+secret: Spark writes them into the event log and into the arguments of the driver's JVM. Every user
+of the machine can list these arguments.
 """
 
 import os

@@ -21,11 +21,12 @@ _CHECKSUM: Final = "checksum"
 
 @dataclass(frozen=True, slots=True)
 class ArchiveUnit:
-    """One key bucket of one partition, offsets before `end`, with its files in offset order.
+    """The records before offset `end` of one key bucket of one partition.
 
-    `sources` are the same files with the fields that a task checks when it reads them. Records of
-    keys outside `selection` are not folded. With a `base` the fold starts from the states of that
-    unit of a finished run and skips the records before the base's end.
+    `files` are the archive files with these records, in offset order. `sources` are the same files
+    with the fields that a task checks when it reads them. Records of keys outside `selection` are
+    not folded. `base` is the same unit of a finished run: the fold starts from its states and skips
+    the records before its end.
     """
 
     archive: str

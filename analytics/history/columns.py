@@ -126,11 +126,11 @@ def value_as(kind: str, found: object) -> Any:  # noqa: ANN401 -- of the column'
     return _READERS[kind](found)
 
 
-def _whole(found: object) -> int | None:
+def _bigint(found: object) -> int | None:
     return found if type(found) is int and -_LONGEST <= found < _LONGEST else None
 
 
-def _small(found: object) -> int | None:
+def _integer(found: object) -> int | None:
     return found if type(found) is int and -(1 << 31) <= found < 1 << 31 else None
 
 
@@ -142,7 +142,7 @@ def _text(found: object) -> str | None:
     return found if type(found) is str else None
 
 
-def _truth(found: object) -> bool | None:
+def _boolean(found: object) -> bool | None:
     return found if type(found) is bool else None
 
 
@@ -156,16 +156,16 @@ def _date(found: object) -> date | None:
         return None
 
 
-def _wholes(found: object) -> list[int | None] | None:
-    return [_whole(one) for one in found] if type(found) is list else None
+def _bigints(found: object) -> list[int | None] | None:
+    return [_bigint(one) for one in found] if type(found) is list else None
 
 
 _READERS: Final = {
-    BIGINT: _whole,
-    BIGINTS: _wholes,
-    BOOLEAN: _truth,
+    BIGINT: _bigint,
+    BIGINTS: _bigints,
+    BOOLEAN: _boolean,
     DATE: _date,
-    INTEGER: _small,
+    INTEGER: _integer,
     TEXT: _text,
     TIME: _time,
 }

@@ -110,11 +110,11 @@ def _name(request: Request, units: Sequence[ArchiveUnit]) -> str:
     files = sorted(
         {(source.file, source.sha256, unit.end) for unit in units for source in unit.sources}
     )
-    content = [files, *_asked(request), code_hash(), LOGIC_REVISION]
+    content = [files, *_request_json(request), code_hash(), LOGIC_REVISION]
     return PREFIX + hashlib.sha256(json.dumps(content).encode()).hexdigest()[:12]
 
 
-def _asked(request: Request) -> list[Any]:
+def _request_json(request: Request) -> list[Any]:
     return [
         [scenario.as_json() for scenario in request.scenarios],
         request.assumptions.as_json(),
@@ -198,7 +198,9 @@ def _merge(found: UnitSimulated, one: UnitSimulated) -> None:
 
 
 def _nothing(request: Request, found: UnitSimulated) -> Exception:
-    reasons = ", ".join(f"{count} {reason}" for reason, count in sorted(found.left_out.items()))
+    reasons = ", ".join(
+        f"{count} with {reason}" for reason, count in sorted(found.left_out.items())
+    )
     problem = f"no item can be simulated: {reasons or 'the archive has none that was selected'}"
     return refused(problem, f"choose other items than {request.selection.text()}")
 

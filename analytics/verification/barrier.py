@@ -1,9 +1,9 @@
 """Wait until the pipeline has caught up with a moment, or report its lag.
 
-One connector task emits in commit order. Take a heartbeat row committed after the moment. Once it
-is applied on a partition, everything committed before it on that partition is applied too. The
-sinks read the workers' output topics. After the heartbeats of all partitions are applied, the end
-offsets of these topics are read. Each sink must pass them.
+One connector task emits changes in commit order. So a partition that has applied a heartbeat row
+from after the moment has also applied all changes from before the moment. The sinks read the
+workers' output topics. After the heartbeats of all partitions are applied, the end offsets of these
+topics are read. Each sink must pass them.
 """
 
 import time
@@ -50,7 +50,7 @@ class NotCaughtUp(RuntimeError):
 
 @dataclass(slots=True)
 class Barrier:
-    """Waits over one connection in autocommit mode. All waits share one deadline."""
+    """Wait for the pipeline over one autocommit connection. All waits share one deadline."""
 
     settings: Connections
     connection: psycopg.Connection

@@ -101,8 +101,8 @@ def _of_record(record: Record, units: int, amount: int) -> list[Contribution]:
         if late and net == (units, amount):
             return late
     problem = (
-        f"{STOCK_EVENTS}@{record.offset}: late units {units} and amount {amount} are those of no "
-        f"combination of the images of {record.table}, key {record.key!r}"
+        f"{STOCK_EVENTS}@{record.offset}: no combination of the images of {record.table}, key "
+        f"{record.key!r}, gives the recorded late units {units} and amount {amount}"
     )
     raise LateUnexplained(problem)
 

@@ -4,11 +4,12 @@ This repeats the rules on purpose, in another language and without any history. 
 so it must not share code with the fold. The views and functions of migration 0014 of `ledger`
 define the effect of one row. The statements here only add up the effects.
 
-Parameters of every statement: `location` (null for all), `only` (keys; null for all), rows without
-effect at the cut (`excluded_tables`, `excluded_ids`), and images in force in their place
-(`kept_tables`, `kept_images`). A row has such an image if a rejected update or delete left it in
-force, or if the row has changed since the cut. `instead_*` are window rows at the cut that differ
-from those shown.
+Parameters of every statement:
+* `location` and `only` (keys) limit the rows; null means all.
+* `excluded_tables` and `excluded_ids` name rows without effect at the cut.
+* `kept_tables` and `kept_images` have the images that are in force in place of excluded rows: a
+  rejected update or delete left the image in force, or the row has changed since the cut.
+* `instead_*` are window rows at the cut that differ from those shown.
 """
 
 # ruff: noqa: S608 -- every inserted text is a literal of this module

@@ -53,7 +53,7 @@ def test_without_a_new_record_the_wait_ends_and_names_what_is_missing() -> None:
     assert refused.value.problem == (
         "archive: no record was archived for 600 s; missing by partition: {0: 80}"
     )
-    assert refused.value.kept == "what is archived is kept, nothing was computed"
+    assert refused.value.kept == "the archived records are kept, nothing was computed"
 
 
 def test_an_archive_that_begins_again_is_waited_for_while_records_arrive() -> None:

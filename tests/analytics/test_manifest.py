@@ -166,5 +166,5 @@ def test_a_reader_whose_archive_was_set_back_stops(tmp_path: Path) -> None:
     reader.refresh()
     (tmp_path / HEAD).write_bytes(former)
 
-    with pytest.raises(BrokenArchive, match=r"covers .* bytes, earlier"):
+    with pytest.raises(BrokenArchive, match=r"covers .* bytes, but covered .* before"):
         reader.refresh()

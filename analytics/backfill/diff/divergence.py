@@ -128,7 +128,7 @@ def _decisions(pairs: Sequence[Pair], side: int) -> Iterator[Revised]:
 
 
 def explained_by(run: ComparedRun, at: AtRecord, trees: Trees) -> tuple[Explained | None, str]:
-    """Return the explanation by the rules of the run. If there is none, return None and why.
+    """Return the explanation by the rules of the run. If there is none, return None and the reason.
 
     Raises:
         NotComparable: the archive or the run is damaged.

@@ -1,8 +1,8 @@
 """One revision of a decision in the form that a comparison needs. No I/O.
 
-`decision` is what people act on, `explanation` the numbers behind it. Two revisions that differ
-only in their explanation are the same decision. Logic revision and id are not compared: the id
-names the record that opened the need, and other rules open it at another record.
+`decision` has the values on which people act, `explanation` the numbers behind them. Two revisions
+that differ only in their explanation are the same decision. Logic revision and id are not compared.
+The id names the record that opened the need, and other rules open it at another record.
 """
 
 import json
