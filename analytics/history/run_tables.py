@@ -40,7 +40,7 @@ POLICY_COLUMNS: Final = (
     Column("moq_units", BIGINT, "least quantity of an order"),
     Column("max_order_units", BIGINT),
     Column("capacity_units", BIGINT),
-    Column("auto_max_minor", BIGINT, "largest order that needs no person"),
+    Column("auto_max_minor", BIGINT, "largest value of an order that a rule may approve"),
     Column("price_mode", TEXT),
     Column("regular_minor", BIGINT),
     Column("margin_permille", BIGINT),
@@ -92,7 +92,7 @@ WINDOWS: Final = HistoryTable(
     grain="key and ten minutes with a sale or return line, from the first record on",
     columns=(
         *KEY,
-        Column("start_at", TIME, "begin of the window, which is [start, end)"),
+        Column("start_at", TIME, "start of the window [start, start + 10 minutes)"),
         Column("end_at", TIME),
         *calendar("start_at"),
         *WINDOW_COLUMNS,
@@ -108,7 +108,7 @@ _DECISION: Final = (
     Column("reason", TEXT),
 )
 _DECIDED: Final = (
-    Column("decided_at", TIME, "commit time of the record that decided"),
+    Column("decided_at", TIME, "commit time of the record that caused the decision"),
     Column("generation", INTEGER),
     *POSITION,
     Column("logic_revision", INTEGER),

@@ -1,5 +1,5 @@
 -- How many units could not be sold, because nothing was on hand?
--- An estimate: the learned demand of the hours in which stock was zero or less.
+-- Lost units are an estimate: the learned demand rate times the hours in which stock was zero or less.
 WITH empty AS (
     SELECT
         m.inv_key,

@@ -1,4 +1,4 @@
--- How does demand answer to each step of the price ladder?
+-- How does demand respond to each step of the price ladder?
 -- A step is compared with step 0 of the same items. An elasticity of -2000 permille is -2: one percent off sells two percent more.
 WITH spans AS (
     SELECT

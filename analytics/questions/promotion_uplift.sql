@@ -1,5 +1,5 @@
 -- How much more did each item sell while its price was reduced?
--- The time before is as long as the reduction. Units are those sold, without returns. No rows mean that no price was reduced.
+-- Units before are those of a time before the reduction that is as long as the reduction. Units are those sold, without returns. If there are no rows, no price was reduced.
 WITH spans AS (
     SELECT
         p.inv_key,

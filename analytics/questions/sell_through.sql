@@ -1,5 +1,5 @@
 -- How much of its available stock has each item sold?
--- Returns reduce the sold units. Available is what was sold plus what is on hand now.
+-- Returns reduce the sold units. Available stock is the sold units plus the units on hand now.
 WITH sold AS (
     SELECT inv_key, CAST(sum(quantity_units) AS BIGINT) AS units
     FROM sales

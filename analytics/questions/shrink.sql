@@ -1,5 +1,5 @@
 -- Which stores lose how many units, and why?
--- One row per store and cause: the reason of adjustments, or the kind of counts. Lost units below 0 were found. Value is at cost.
+-- One row per store and cause: the reason of adjustments, or the kind of counts. Negative lost units were found. Value is at cost.
 SELECT
     m.store,
     m.cause,

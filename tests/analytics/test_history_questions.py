@@ -85,7 +85,7 @@ def test_every_question_has_a_note_without_signs_of_sql() -> None:
     notes: dict[str, Any] = {one.name: one.note for one in questions()}
 
     assert all(note.endswith(".") and "--" not in note for note in notes.values()), notes
-    assert "No rows mean that no price was reduced" in notes["promotion_uplift"]
+    assert "If there are no rows, no price was reduced" in notes["promotion_uplift"]
 
 
 def test_the_snippet_of_the_analyst_page_prints_the_rows(

@@ -77,7 +77,7 @@ def test_questions_are_listed_and_answered(sql: Sql) -> None:
 
     assert len(names) == 10
     assert "How late do the sales of each store arrive" in answered.stderr
-    assert "A delay is from business time to commit." in answered.stderr
+    assert "A delay is the time from business time to commit." in answered.stderr
     assert all(name in listed.stdout for name in names)
     assert [line.split(",")[0] for line in answered.stdout.splitlines()] == [
         "store",
