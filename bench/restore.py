@@ -62,9 +62,9 @@ class RestoreReport:
         """Return the report as a table."""
         lines = [
             f"{self.keys} keys in {PARTITIONS} partitions, {self.level_bytes} bytes a level",
-            f"snapshots of {self.files_mb:.1f} MB, written in {self.save_s:.1f} s",
+            f"snapshots of {self.files_mb:.1f} MiB, written in {self.save_s:.1f} s",
             "",
-            f"{'restore':<8} {'seconds':>8} {'CPU s':>8} {'MB more':>8}",
+            f"{'restore':<8} {'seconds':>8} {'CPU s':>8} {'MiB more':>8}",
         ]
         lines += [
             f"{way.way:<8} {way.seconds:>8.2f} {way.cpu_s:>8.2f} {way.memory_mb:>8.0f}"

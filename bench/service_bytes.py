@@ -1,7 +1,7 @@
 """Bytes that a load adds to each topic and table, and to the write-ahead log (WAL) of Postgres.
 
-A topic's bytes are those of its files, so compaction lessens them. A table's bytes include its
-indexes and the room of replaced row versions that vacuum has not freed yet.
+A topic's bytes are those of its files, so compaction reduces them. A table's bytes include its
+indexes, and the space of replaced row versions that vacuum has not freed yet.
 """
 
 from collections import Counter
@@ -16,7 +16,7 @@ import psycopg
 TOPIC: Final = "topic"
 TABLE: Final = "table"
 WAL: Final = "WAL"
-_SMALLEST: Final = 1.0  # bytes per line; less is not shown
+_SMALLEST: Final = 1.0  # bytes per line; smaller rates are left out
 _TABLES: Final = """
 SELECT schemaname || '.' || relname, pg_total_relation_size(relid)
 FROM pg_stat_user_tables WHERE schemaname IN ('retail', 'app', 'read_model')
@@ -46,7 +46,7 @@ class ByteMeter:
         self._before = self._sizes()
 
     def per_line(self, lines: int) -> tuple[Written, ...]:
-        """Return what grew by a byte per line or more since `start`, largest first."""
+        """Return the topics, tables and WAL that grew by 1 byte per line or more, largest first."""
         grown = {place: size - self._before[place] for place, size in self._sizes().items()}
         rows = [Written(*place, size / lines) for place, size in grown.items()]
         shown = [row for row in rows if row.line_bytes >= _SMALLEST]

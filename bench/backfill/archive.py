@@ -58,12 +58,12 @@ def generate(directory: Path, size: Size) -> Generated:
 
 def _take(writers: list[PartitionWriter], chunk: list[Event]) -> None:
     for event in chunk:
-        writer = writers[_place(event.key)]
+        writer = writers[_partition(event.key)]
         writer.take(Arrival(writer.next_offset, 0, event.key, event.value))
 
 
 @lru_cache(maxsize=1_000_000)
-def _place(key: bytes) -> int:
+def _partition(key: bytes) -> int:
     return partition_of(key, PARTITIONS)
 
 

@@ -105,8 +105,10 @@ def _wait_until_shown(
         if is_right:
             outcome.status_s, outcome.shown = seconds, _shown(seen)
         if seconds > SHOWN_WITHIN_S:
-            when = f"only after {seconds:.1f} s" if is_right else f"not within {SHOWN_WITHIN_S:g} s"
-            outcome.problems.append(f"status was right {when}: {_shown(seen)}{before}")
+            late = f"right only after {seconds:.1f} s"
+            wrong = f"not right within {SHOWN_WITHIN_S:g} s"
+            when = late if is_right else wrong
+            outcome.problems.append(f"status was {when}: {_shown(seen)}{before}")
         if is_right or seconds > SHOWN_WITHIN_S:
             return is_well and not _failures(stack)
         before = f"; {seconds:.1f} s after the fault: {_shown(seen)}"
@@ -154,15 +156,15 @@ def _repair(stack: StackUnderTest, fault: Fault, outcome: Outcome) -> FinishedCo
     """Run the first printed repair unchanged. Return its result; None if no repair is printed."""
     printed = fault.repairs_of(stack) if fault.repairs_of else _printed(stack.doctor())
     if not printed:
-        outcome.problems.append("no repair is printed")
+        outcome.problems.append("no command printed a repair")
         return None
     line = printed[0]
     outcome.repairs.append(line)
     done = stack.shell(line)
     if done.code:
-        outcome.problems.append(f"exit {done.code} of {line!r}: {_end_of(done)}")
+        outcome.problems.append(f"{line!r} ended with {done.code}: {_end_of(done)}")
     if "Traceback" in done.text:
-        outcome.problems.append(f"a traceback from {line!r}")
+        outcome.problems.append(f"{line!r} printed a traceback")
     return done
 
 

@@ -75,7 +75,10 @@ def fresh_worker(context: PeerContext) -> None:
 
 
 def _worker_begun(context: PeerContext) -> Callable[[], bool]:
-    """Return a condition for growth of the changelog: a worker creates no file `first`."""
+    """Return a condition that is true once the changelog of levels has grown.
+
+    A worker creates no file `first`.
+    """
     bootstrap = context.services.bootstrap
     before = sum(ends(bootstrap, ON_HAND_CHANGELOG).values())
     return lambda: sum(ends(bootstrap, ON_HAND_CHANGELOG).values()) > before

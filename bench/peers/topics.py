@@ -93,9 +93,9 @@ def ends(bootstrap: str, topic: str) -> dict[int, int]:
     return found
 
 
-def _end(consumer: Consumer, place: TopicPartition, found: dict[int, int]) -> bool:
+def _end(consumer: Consumer, partition: TopicPartition, found: dict[int, int]) -> bool:
     try:
-        found[place.partition] = consumer.get_watermark_offsets(place, timeout=30)[1]
+        found[partition.partition] = consumer.get_watermark_offsets(partition, timeout=30)[1]
     except KafkaException:
         return False
     return True

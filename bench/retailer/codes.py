@@ -29,17 +29,17 @@ def codes(items: Iterable[Item], seed: int) -> list[DescribeGtin | DescribeSuppl
     blocks = dict(zip(suppliers(seed), random.sample(range(2_000_000, 3_000_000), 40), strict=True))
     made: list[DescribeGtin | DescribeSupplierCode] = []
     for item in items:
-        digits = f"{blocks[item.supplier]}{_place(item.sku):05}"
+        digits = f"{blocks[item.supplier]}{_item_number(item.sku):05}"
         made.append(DescribeGtin(gtin14(_checked(digits)), item.sku))
         if item.pack_units > 1:
             made.append(DescribeGtin(_checked(f"{_CASE}{digits}"), item.sku, item.pack_units))
-        number = f"{item.supplier[:2]}-{_place(item.sku) + 10_000}"
+        number = f"{item.supplier[:2]}-{_item_number(item.sku) + 10_000}"
         key = supplier_code(item.supplier, number)
         made.append(DescribeSupplierCode(key, item.supplier, number, item.sku))
     return made
 
 
-def _place(sku: str) -> int:
+def _item_number(sku: str) -> int:
     """Return a number below 100,000 that no other item has."""
     department, _, number = sku.partition("-")
     return _PLACES[department] * 1_000 + int(number) - 1_000

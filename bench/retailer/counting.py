@@ -1,7 +1,8 @@
-"""Counts of a live run: associates count blind on sheets, a manager approves.
+"""Counts of a live run: associates fill in count sheets, and a manager approves the counts.
 
-A count finds the units on the shelf at that moment, so it reveals thefts and phantom stock. If the
-difference exceeds the tolerance, the item is counted again before the approval, as on the pages.
+A sheet doesn't show the recorded stock. A count has the units on the shelf at that moment, so it
+reveals thefts and phantom stock. If the difference exceeds the tolerance, the item is counted again
+before the approval, as on the pages.
 """
 
 from collections import defaultdict

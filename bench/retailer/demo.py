@@ -64,7 +64,7 @@ def seed_demo(
     report(f"demo retailer: {size_text}")
     _write_names(items, seed)
     _range(keys, history, ends)
-    report("ranged, counted and priced")
+    report("policies, opening counts and first prices are written")
     write_history(history, f"demo:{seed}:{size}")
     tally = history.tally
     report(
@@ -74,12 +74,12 @@ def seed_demo(
         f" {tally.thefts} stolen"
     )
     _go_live(keys)
-    report("live")
+    report("the items of the demo retailer are live")
     return True
 
 
 def history_ends() -> datetime:
-    """Return the midnight that ends the history, in a continued run that of its first start."""
+    """Return the midnight that ends the history. A continued run keeps that of its first start."""
     written: datetime | None = fetch_value(
         "SELECT max(occurred_at) FROM retail.stock_count"
         " WHERE kind = 'opening' AND location = ANY(%s)",

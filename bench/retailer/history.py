@@ -45,7 +45,7 @@ FORGOTTEN_DAYS: Final = 25  # forgotten keys are not reordered in the last 25 da
 
 @dataclass(slots=True)
 class _Planned:
-    """The planned demand and mishaps of one key, by day number."""
+    """The planned demand, losses and counts of one key, by day number."""
 
     demand: dict[int, int]
     thefts: frozenset[int]

@@ -18,8 +18,8 @@ from ledger.services import PastOrder, PastReceipt, PastTransfer, ShortLine
 LOST_PERMILLE: Final = 25
 NEXT_DAY_PERCENT: Final = 85
 MOST_LATE_DAYS: Final = 6
-# The first transfer and the first order from these days on don't arrive before the history ends.
-# People at the pages have to find them.
+# The first transfer from `STUCK_FROM_DAY` on, and the first order from `LATE_FROM_DAY` on, don't
+# arrive before the history ends. People at the pages have to find them.
 STUCK_FROM_DAY: Final = HISTORY_DAYS - 9
 LATE_FROM_DAY: Final = HISTORY_DAYS - 12
 NEVER: Final = 1_000

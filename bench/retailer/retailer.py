@@ -45,12 +45,11 @@ SELDOM_BELOW: Final = 0.1
 # Below this demand (units a day) a store keeps one unit on the shelf, and orders the next one when
 # that unit is sold.
 SOLD_IN_A_MONTH: Final = 1 / 30
-# Share of the stores' keys for which rules approve routine needs, in per cent, and the largest
-# value of such a need in minor units.
+# Share of the stores' keys for which rules approve routine needs, in per cent.
 AUTOMATIC_PERCENT: Final = 85
-AUTOMATIC_MINOR: Final = 40_000
-# Special fates of store keys in the history, with shares in per cent: a wrong opening count, no
-# reorders in the last weeks, far too much stock.
+AUTOMATIC_MINOR: Final = 40_000  # largest value of such a need
+# Anomalies of store keys in the history, and their shares in per cent. They are a wrong opening
+# count, no reorders in the last weeks, and far too much stock.
 FATES: Final = ("miscounted", "forgotten", "too_much", "ordinary")
 FATE_SHARES: Final = (2, 4, 4, 90)
 

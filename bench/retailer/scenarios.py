@@ -13,10 +13,10 @@ class Scenario:
     `returned`, `on_one_key`, `on_hot_keys`, `late` and `ahead` are shares of the sale lines. Fields
     named `…_per_100` count events per hundred lines.
 
-    With `is_limited`, customers buy only the units on the shelf, and goods are bought in before the
-    run (`bought_in`: least and greatest share of the expected units, in permille). Simulated
-    buyers, suppliers, store staff and managers work during the run. Without `is_limited` nobody
-    works, counts are not submitted, and stock may fall below zero.
+    With `is_limited`, customers buy only the units on the shelf, and goods are bought before the
+    run. `bought_in` is the least and the greatest share of the expected units, in permille.
+    Simulated buyers, suppliers, store staff and managers work during the run. Without `is_limited`
+    nobody works, counts are not submitted, and stock may fall below zero.
     """
 
     about: str
@@ -44,7 +44,7 @@ class Scenario:
 SCENARIOS: Final = {
     "normal": Scenario("an ordinary day"),
     "black-friday": Scenario(
-        "crowds in waves, most of them after a few reduced items; shelves run empty",
+        "customers come in waves, and most want a few reduced items; shelves run empty",
         bought_in=(500, 1500),
         returned=0.02,
         on_hot_keys=0.6,
@@ -54,7 +54,7 @@ SCENARIOS: Final = {
         untidy=2,
     ),
     "supplier-strike": Scenario(
-        "most suppliers neither confirm nor ship, the others are late",
+        "most suppliers neither confirm nor ship; the others deliver late more often",
         bought_in=(200, 1000),
         strike_permille=600,
         untidy=4,
@@ -66,7 +66,7 @@ SCENARIOS: Final = {
         late_mean_s=2700.0,
     ),
     "price-war": Scenario(
-        "pricing managers answer a competitor, as far down as the floor",
+        "pricing managers follow the prices of a competitor, down to the price floor",
         on_hot_keys=0.4,
         prices_per_100=1.0,
     ),

@@ -29,7 +29,8 @@ from ledger.services import ServiceError
 __all__ = ["Traded", "run"]
 
 REPORT_EVERY_S: Final = 5.0
-# A run until Ctrl-C buys nothing in, because simulated buyers reorder enough for an ordinary day.
+# Before a run, goods are bought for at most this time of sales. A run until Ctrl-C buys none: its
+# simulated buyers reorder enough for an ordinary day.
 LONGEST_BUY_IN_S: Final = 3600.0
 
 Progress = Callable[[object], None]
@@ -39,7 +40,7 @@ Progress = Callable[[object], None]
 class Trading:
     """A run: `minutes` (0 = until interrupted) at `rate` sale lines a second.
 
-    If no item is ranged, the demo retailer is written first, in `size`. Simulated buyers decide
+    If no item is on sale, the demo retailer is written first, in `size`. Simulated buyers decide
     proposals older than `patience_s`, and leave `left_permille` of them to people.
     """
 
@@ -72,7 +73,7 @@ def run(trading: Trading, progress: Progress | None = None) -> Traded:
     seed, shape = trading.seed, scenario_named(trading.scenario)
     shops = shops_of_demo()
     if not shops:
-        _report(progress, "nothing is ranged here: the demo retailer is written first")
+        _report(progress, "no item is on sale here: the demo retailer is written first")
         seed_demo(size=trading.size, progress=progress)
         shops = shops_of_demo()
     demand = Demand(seed=seed, keys=len(shops), rate=trading.rate, scenario=shape)

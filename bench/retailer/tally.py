@@ -80,7 +80,7 @@ class Traded:
         )
         prices = (
             f"{self.prices_approved} approved, {self.prices_rejected} rejected,"
-            f" {self.prices_set} set by hand, {self.at_the_floor} stopped by the floor price"
+            f" {self.prices_set} set by hand, {self.at_the_floor} stopped by the price floor"
         )
         return [
             ("scenario, seed", f"{self.scenario}, {self.seed}"),
@@ -89,7 +89,7 @@ class Traded:
             ("lines sold", f"{self.lines}, {self.late_lines} of them sent late"),
             ("not sold, shelf empty", f"{self.lost_lines} lines, {self.lost_units} units"),
             ("stolen, unrecorded", f"{self.thefts} units"),
-            ("bought in before", f"{self.bought_in} units"),
+            ("bought before the run", f"{self.bought_in} units"),
             ("counts", f"{self.counts}, {self.variances} with a variance"),
             ("transfers, adjustments", f"{self.transfers}, {self.adjustments}"),
             ("reorders", reorders),

@@ -36,7 +36,7 @@ CUT_LEVELS: Final = "truncate levels"
 LEAVE_OUT: Final = "fetch leaves a record out"
 FETCH_TWICE: Final = "fetch gives records twice"
 
-# Two seeks one after the other can put records of both positions into one chunk.
+# Two seeks in quick succession can have such effects: one chunk has records of both positions.
 FETCHES: Final = (LEAVE_OUT, FETCH_TWICE)
 LOSSES: Final = (
     CUT,

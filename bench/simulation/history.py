@@ -33,8 +33,9 @@ _KINDS: Final = {
     "wrong_key": 1,
     "zero": 1,
 }
-# Time between two steps, with its weight: within the 120 s of the dedupe ring, beyond them, past
-# the end of a window, past the retained days. Negative: the clock of Postgres is set back.
+# Times between two steps, with their weights. Some are within the 120 s of the dedupe ring, some
+# are longer, some pass the end of a window or the retained days. A negative time sets the clock of
+# Postgres back.
 _GAPS_US: Final = {
     0: 6,
     SECOND_US: 8,
@@ -48,7 +49,7 @@ _GAPS_US: Final = {
 }
 _SKEWS_MS: Final = {0: 8, -30_000: 1, 45_000: 1, -3_600_000: 1, 3_600_000: 1}
 _FEWEST, _MOST = 2, 11
-_SPEAKING_OF_ANOTHER: Final = ("delete", "resend")
+_REFERRING: Final = ("delete", "resend")
 _OPENINGS: Final = (("range", "count"), ("price_rule", "count", "price"))
 _OF_A_SNAPSHOT: Final = ("snapshot", "snapshot_range", "snapshot_count")
 
@@ -105,7 +106,7 @@ def draw_steps(random: Random) -> tuple[Step, ...]:
 def _drawn(random: Random, number: int, kind: str, partitions: int, before: list[Step]) -> Step:
     partition = random.randrange(partitions)
     refers = None
-    if kind in _SPEAKING_OF_ANOTHER:
+    if kind in _REFERRING:
         refers = _another(random, kind, partition, before)
         kind = "sale" if refers is None else kind
     return Step(

@@ -1,4 +1,7 @@
-"""Wait for a repeated need: workers send open needs every minute, which restores proposals."""
+"""Wait until workers have sent an open need again. They do so every minute.
+
+A need that is sent again restores its proposal.
+"""
 
 import time
 from typing import Final

@@ -1,7 +1,7 @@
 """One planted wrong row at a time: in the read model, in a worker's state, among the proposals.
 
 The bench plants a wrong row, runs `verify`, and then restores the row. Before the restore,
-`is_there` returns True if the row was wrong all the time. If a sale would replace the row, the
+`is_there` returns True if the row was wrong the whole time. If a sale would replace the row, the
 bench doesn't sell its key during the round.
 """
 

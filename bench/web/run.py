@@ -83,7 +83,7 @@ class Page:
 class Report:
     """The measurements of a run, with the machine, and the load before and after the requests.
 
-    `streams_failure` is why there is no `fanout`, or empty.
+    `streams_failure` is the reason why there is no `fanout`, or "".
     """
 
     plan: Plan

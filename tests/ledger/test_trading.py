@@ -302,7 +302,7 @@ def test_an_empty_system_is_seeded_first_and_says_so(ledger: psycopg.Connection)
         progress=lambda line: told.append(str(line)),
     )
 
-    assert told[0] == "nothing is ranged here: the demo retailer is written first"
+    assert told[0] == "no item is on sale here: the demo retailer is written first"
     assert done.lines > 0
 
 

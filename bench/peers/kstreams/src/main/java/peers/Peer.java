@@ -41,7 +41,7 @@ public final class Peer {
         new KafkaStreams(topology(options.get("topic"), directory.resolve("first")), settings);
     CountDownLatch ended = new CountDownLatch(1);
     Runtime.getRuntime().addShutdownHook(new Thread(() -> {
-      // Its default is to stay in the group until the session is over.
+      // By default, a closed client stays in the group until its session times out.
       streams.close(new KafkaStreams.CloseOptions().leaveGroup(true).timeout(Duration.ofSeconds(30)));
       ended.countDown();
     }));
@@ -61,7 +61,8 @@ public final class Peer {
     settings.put(
         StreamsConfig.DSL_STORE_SUPPLIERS_CLASS_CONFIG,
         BuiltInDslStoreSuppliers.InMemoryDslStoreSuppliers.class);
-    // Business times of the past: by default the broker would delete their windows' changelog.
+    // The business times lie in the past. With the default retention, the broker would delete the
+    // changelog records of such windows.
     settings.put(StreamsConfig.WINDOW_STORE_CHANGE_LOG_ADDITIONAL_RETENTION_MS_CONFIG,
         String.valueOf(Duration.ofDays(36_500).toMillis()));
     settings.put(ConsumerConfig.AUTO_OFFSET_RESET_CONFIG, "earliest");
