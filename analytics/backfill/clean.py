@@ -1,4 +1,4 @@
-"""Find the files that killed attempts and jobs left, which no reader uses. Delete them on request.
+"""Find files that no reader uses and that killed processes left. Delete them on request.
 
 A killed task leaves the directory of its attempt. A killed driver leaves Spark's scratch files, and
 a killed JVM leaves an event log without an end. A killed comparison leaves the live states that it

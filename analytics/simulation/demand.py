@@ -1,8 +1,9 @@
 """Estimate the demand at times without stock, from the demand rate that the fold had learned.
 
 While the shelf was empty, the log shows no demand. The estimate is the learned rate times the time
-without stock. Each time its sum passes a whole unit, one unit of demand is added. The true demand
-is unknown. So a simulation can also use recorded demand alone, which is a lower bound.
+without stock. Each time the sum of these products passes a whole unit, one unit of demand is added.
+The true demand is unknown. So a simulation can also use recorded demand alone, which is a lower
+bound.
 """
 
 from collections.abc import Generator, Iterator

@@ -110,7 +110,10 @@ class Visible:
         """
         stages = [_STAGES[topic] for topic, _ in sends]
         if stages != sorted(stages):
-            violated("refusals before levels before rows and decisions", [t for t, _ in sends])
+            violated(
+                "refusals come before levels, and levels before rows and decisions",
+                [t for t, _ in sends],
+            )
         carried: dict[InvKey, set[int]] = {}
         written: dict[InvKey, set[int]] = {}
         progress = None

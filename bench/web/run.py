@@ -106,7 +106,7 @@ class Report:
         lines = [
             f"{plan.keys:,} keys, seed {plan.seed}, {plan.rounds} rounds",
             f"{self.machine}, load {before:.1f} to {after:.1f}",
-            f"read_model.stock: {self.table_mb:.0f} MB, indexes {self.index_mb:.0f} MB",
+            f"read_model.stock: {self.table_mb:.0f} MiB, indexes {self.index_mb:.0f} MiB",
             "",
             _COLUMNS,
         ]
@@ -265,7 +265,7 @@ def _fanout(
 
 
 def _sizes(url: str) -> tuple[float, float]:
-    """Return the megabytes of `read_model.stock` and of its indexes."""
+    """Return the size of `read_model.stock` and of its indexes in MiB."""
     with psycopg.connect(url) as connection:
         [(table, indexes)] = connection.execute(_SIZES).fetchall()
     return table / _MEGABYTE, indexes / _MEGABYTE

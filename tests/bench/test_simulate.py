@@ -124,7 +124,7 @@ def with_progress(*progress: Progress) -> Change:
 @pytest.mark.parametrize(
     ("change", "promise"),
     [
-        (lambda sends: sends[::-1], "refusals before levels"),
+        (lambda sends: sends[::-1], "refusals come before levels"),
         (changed(ON_HAND_CHANGELOG, '"resent":1', '"resent":2'), "level of S1|A@5 is that of"),
         (changed(ON_HAND_CHANGELOG, '"generation":7', '"generation":6'), "has a state at"),
         (changed(ON_HAND_CHANGELOG, '"offset":5', '"offset":4'), "has a state at its position"),
@@ -142,7 +142,7 @@ def with_progress(*progress: Progress) -> Change:
         (with_progress(), "progress is on the last level"),
         (with_progress(Progress(0, None, None, streamed=False)), "is that of S1|A"),
         (with_progress(Progress(7, 1, 2, streamed=True)), "marks of one pass"),
-        (lambda sends: sends[:-1] + sends, "refusals before levels"),
+        (lambda sends: sends[:-1] + sends, "refusals come before levels"),
     ],
 )
 def test_whatever_is_wrong_with_a_transaction_is_seen(change: Change, promise: str) -> None:

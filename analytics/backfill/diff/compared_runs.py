@@ -12,6 +12,7 @@ from analytics.engines.unit import ManifestRow
 from cdc.contracts.versions import UnreadableRecord
 
 KEPT: Final = "nothing was compared, and no file was changed"
+_LISTS: Final = "`inventory backfill status` lists all runs and their problems"
 _INCOMPARABLE: Final = 2  # exit code; 1 means that the runs differ
 
 
@@ -84,7 +85,7 @@ def compared_run(directory: Path) -> ComparedRun:
         raise NotComparable(error.problem, KEPT, error.step) from error
     except UnreadableRecord as error:
         problem = f"{directory.name}: {error}"
-        raise NotComparable(problem, KEPT, "`inventory backfill status` names the run") from error
+        raise NotComparable(problem, KEPT, _LISTS) from error
 
 
 def compared_runs(runs: Path, a: str, b: str) -> ComparedRuns:
@@ -106,7 +107,7 @@ def compared_runs(runs: Path, a: str, b: str) -> ComparedRuns:
         raise NotComparable(error.problem, KEPT, error.step) from error
     except UnreadableRecord as error:
         problem = f"{a} or {b}: {error}"
-        raise NotComparable(problem, KEPT, "`inventory backfill status` names the run") from error
+        raise NotComparable(problem, KEPT, _LISTS) from error
     return ComparedRuns(found[0], found[1])
 
 
