@@ -6,8 +6,8 @@ revision must not be lower than the decision's.
 
 Only the deciding logic revision makes proposals (`analytics.backfill.deciding_revision`). A
 decision may have been closed while another logic revision decided. Then its proposal may be
-missing. Or a switch closed the proposal, which kept the revision that the decision had then.
-Proposals of other logic revisions are only counted, because this code can't judge them.
+missing. Or a switch closed the proposal, and the proposal kept the decision's revision of that
+time. Proposals of other logic revisions are only counted, because this code can't judge them.
 """
 
 from collections.abc import Iterable, Mapping

@@ -25,8 +25,8 @@ class ArchiveUnit:
 
     `files` are the archive files with these records, in offset order. `sources` are the same files
     with the fields that a task checks when it reads them. Records of keys outside `selection` are
-    not folded. `base` is the same unit of a finished run: the fold starts from its states and skips
-    the records before its end.
+    not folded. `base` is the result of the same unit in a finished run. The fold starts from its
+    states and skips the records before its end.
     """
 
     archive: str

@@ -93,9 +93,9 @@ def ends(bootstrap: str, topic: str) -> dict[int, int]:
     return found
 
 
-def _end(consumer: Consumer, partition: TopicPartition, found: dict[int, int]) -> bool:
+def _end(consumer: Consumer, source: TopicPartition, found: dict[int, int]) -> bool:
     try:
-        found[partition.partition] = consumer.get_watermark_offsets(partition, timeout=30)[1]
+        found[source.partition] = consumer.get_watermark_offsets(source, timeout=30)[1]
     except KafkaException:
         return False
     return True

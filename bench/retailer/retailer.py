@@ -47,7 +47,7 @@ SELDOM_BELOW: Final = 0.1
 SOLD_IN_A_MONTH: Final = 1 / 30
 # Share of the stores' keys for which rules approve routine needs, in per cent.
 AUTOMATIC_PERCENT: Final = 85
-AUTOMATIC_MINOR: Final = 40_000  # largest value of such a need
+AUTOMATIC_MINOR: Final = 40_000  # largest value of such a need, in minor units
 # Anomalies of store keys in the history, and their shares in per cent. They are a wrong opening
 # count, no reorders in the last weeks, and far too much stock.
 FATES: Final = ("miscounted", "forgotten", "too_much", "ordinary")
