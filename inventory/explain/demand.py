@@ -74,7 +74,7 @@ def _shown(state: KeyState, rules: Rules, span: tuple[int, int]) -> tuple[Line, 
     if not day_end.demand.begun:
         observed, why = None, "no earlier day has a sale, movement or count"
     elif observed is None:
-        why = "a markdown was in force" if step else "out of stock too long"
+        why = "another price than the regular one was in force" if step else "out of stock too long"
     return (
         note("day_us", day_us),
         note("sold_units", sold),

@@ -25,7 +25,7 @@ PRICE_HEADS: Final = (gettext_noop("Price"), gettext_noop("Lowest of 30 days"))
 _MARKS: Final = {"receipts": "receipt", "transfers": "transfer"}
 _REASONS: Final = {
     FIRST: gettext_noop("first day of the record"),
-    MARKDOWN: gettext_noop("not counted: a markdown was in force"),
+    MARKDOWN: gettext_noop("not counted: another price than the regular one was in force"),
     OUT: gettext_noop("not counted: out of stock too long"),
 }
 

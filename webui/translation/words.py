@@ -53,7 +53,7 @@ _NOTES: Final = (
     *("not arrived yet, or rejected", "no price was ever set", "not priced by rules", "no signal"),
     *("no regular price or no record yet", "unknown without the window rows"),
     *("no day was observed yet", "the initial rate", "days that can still change"),
-    *("a markdown was in force", "out of stock too long"),
+    *("another price than the regular one was in force", "out of stock too long"),
     "no earlier day has a sale, movement or count",
 )
 _LABELS: Final = (
