@@ -78,7 +78,8 @@ def run(
     With --code, --ref or --set the run uses the rules of another revision. `backfill publish` can
     then fill the changelogs of that revision from the run. `backfill plan` shows what a run would
     do. A run that could not be published is refused, unless --what-if allows it. A run with --from
-    has every state, but only decisions after that run's end. It can't be published or compared.
+    has every state, but only the decisions after the end of its base run. Such a run can't be
+    published or compared.
     """
     filters = (key, store, item, supplier)
     request = options.request_of(engine, until, buckets, filters, archive, base)
@@ -146,7 +147,9 @@ def _base(name: str) -> Any:  # noqa: ANN401 -- its class is imported only by co
 
     found = last_proven()
     if found is None:
-        message = "no equal proof is recorded for the rules of this code; nothing was computed"
+        message = (
+            "no proof without a difference is recorded for this code's rules; nothing was computed"
+        )
         raise StackError(message, repair="inventory backfill prove")
     return base_of(proofs_dir(_settings()), found)
 

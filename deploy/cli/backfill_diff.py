@@ -29,8 +29,8 @@ RunOrLive = Annotated[
     str,
     typer.Argument(
         help="Name of a finished run, last, a logic revision, or live for what the workers "
-        "published. If last or a revision names several runs: the newest that ends where the other "
-        "side ends."
+        "published. Of several runs that last or a revision can mean, the newest that ends at the "
+        "other side's offsets is compared."
     ),
 ]
 By = Annotated[

@@ -126,7 +126,7 @@ def _refuse_truncated(settings: "Connections") -> None:
 
 
 def _read(former: Path) -> "list[FormerPartition]":
-    """Read all files of a former archive. This takes minutes for a large archive."""
+    """Return the records of a former archive by partition. A large archive takes minutes."""
     from analytics.archive.former import former_partitions  # noqa: PLC0415 -- loads the format
 
     found = []

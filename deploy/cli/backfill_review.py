@@ -65,8 +65,8 @@ def approve(
 ) -> None:
     """Approve a difference that another person has sent for review.
 
-    At the switch, keys may differ that the difference doesn't contain, because trade goes on. If
-    there are more of them than --growth, the approval lapses.
+    Trade goes on until the switch, so keys outside the approved difference may differ then, too.
+    If more than --growth such keys differ at the switch, the approval lapses.
     """
     _decide(digest, Verdict("approved", reason, growth), by, json=json)
 

@@ -48,9 +48,9 @@ def shadow(
     """Start the workers of a revision beside the stack, and compare its decisions continuously.
 
     With --code the workers are started if they don't run. Their decisions reach no page. Ctrl-C
-    ends the comparison and leaves the workers running. Exit code 1: the last comparison had a key
-    that differs, with --approval a key that the approved difference doesn't contain. The command
-    ends if a worker runs other rules than the approved ones, for example after an edit of its tree.
+    ends the comparison and leaves the workers running. Exit code 1: a key differed in the last
+    comparison. With --approval, keys of the approved difference don't count. The command ends if a
+    worker runs other rules than the approved ones, for example after an edit of its tree.
     """
     option_checks.check_seconds("--every", every)
     load_environment()
@@ -81,7 +81,7 @@ def cutover(
     timeout: Timeout = 300.0,
     json: options.Json = False,
 ) -> None:
-    """Let a revision decide whose difference a second person approved.
+    """Switch to a revision whose difference a second person approved.
 
     The command compares both revisions at the present end of the log. If more unapproved keys
     differ than the approval allows, it switches nothing and the approval lapses. Without --approval

@@ -73,10 +73,11 @@ def bench_pipeline(
         typer.Option(help="Open pages: one in a browser, the others as event streams without one."),
     ] = 1,
     rest: Annotated[
-        float, typer.Option(help="Seconds for which CPU time is measured without a line.")
+        float, typer.Option(help="Seconds for which CPU time is measured without any sale line.")
     ] = 20.0,
     warm_up: Annotated[
-        float, typer.Option(help="Seconds of lines at the lowest rate before; 0 for none.")
+        float,
+        typer.Option(help="Seconds of warm-up with sale lines at the lowest rate; 0 for none."),
     ] = 30.0,
     json: Json = False,
 ) -> None:

@@ -25,7 +25,10 @@ def bench_backfill(
     ] = "50000",
     keys: Annotated[int, typer.Option(help="Number of item-locations.")] = 2_000,
     engines: Annotated[
-        str, typer.Option(help="Engines in their order; cluster-N has N workers of one core.")
+        str,
+        typer.Option(
+            help="Engines in the order of their runs; cluster-N has N workers of one core."
+        ),
     ] = ",".join(ENGINES),
     seed: Annotated[int, typer.Option(help="Seed of the generated history.")] = 1,
     rivals: Annotated[
@@ -39,8 +42,8 @@ def bench_backfill(
 ) -> None:
     """Measure recomputations: records/s, CPU, orchestration and memory. Needs no stack.
 
-    Compare only figures of one call. The command ends with an error if two engines give different
-    results.
+    Figures are comparable only within one call. The command ends with an error if two engines give
+    different results.
     """
     numbers = option_checks.parse_ints("--records", records, "50000,1000000")
     option_checks.check_int("--keys", keys)

@@ -19,7 +19,7 @@ def bench_verify(
     load: Annotated[int, typer.Option(help="Sale lines a second during the run.")] = 165,
     seed: Annotated[int, typer.Option(help="Seed of the random sales.")] = 1,
     plant_every: Annotated[
-        int, typer.Option(help="Write one wrong row in every Nth round; its kind changes.")
+        int, typer.Option(help="Write one wrong row in every Nth round; the kinds take turns.")
     ] = 2,
     timeout: Annotated[float, typer.Option(help="Seconds to wait for lagging readers.")] = 300.0,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,

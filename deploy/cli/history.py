@@ -72,8 +72,8 @@ def explain(
     """Explain an item's numbers: every fact in order, then every line of the arithmetic.
 
     The lines lead from the last count to on-hand, base position, reorder point, order quantity and
-    price. With --json each line is a signed step, a sum or a note. It names row, person and
-    position.
+    price. With --json each line is a signed step, a sum or a note, and names its table row and the
+    row's author, if any. Each fact also has its offsets in the log.
     """
     use_archive(archive)
     load_environment()
@@ -91,7 +91,8 @@ def sales(
     *,
     location: Where,
     hops: Annotated[
-        int, typer.Option(help="Number of rows per span; each ends ten minutes earlier.")
+        int,
+        typer.Option(help="Number of rows per span; the ends of the rows are ten minutes apart."),
     ] = 6,
     json: Json = False,
 ) -> None:

@@ -14,9 +14,9 @@ P = ParamSpec("P")
 
 
 def measured(command: Callable[P, None]) -> Callable[P, None]:
-    """Return a command that also prints these on standard error, after its results.
+    """Return `command`, extended to print machine, commit and load on standard error at its end.
 
-    The load is that before the measurement. A refused command prints only its error.
+    The load is the one before the measurement. A refused command prints only its error.
     """
 
     @wraps(command)

@@ -181,7 +181,7 @@ def password(
 def reset_second_factor(name: Name) -> None:
     """Remove a person's authenticator, for example if their phone is lost.
 
-    If the person's roles need one, the next login sets up another.
+    If the person's roles need an authenticator, the next login sets up a new one.
     """
     had_one = _accounts().reset_second_factor(name=name, actor=_me())
     found = "was removed" if had_one else "was not set up; nothing was removed"
