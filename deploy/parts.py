@@ -27,7 +27,7 @@ POSTGRES: Final = {
 LOCAL_POSTGRES: Final = {
     # The slot of a killed Connect is free after this time. The default of 60 s suits real networks.
     "wal_sender_timeout": "10s",
-    # Holds the indexes of the lists over a million keys. Postgres takes what it touches only.
+    # Enough for the list indexes of a million keys. Postgres occupies only the pages that it uses.
     "shared_buffers": "256MB",
     "max_wal_size": "1GB",
 }

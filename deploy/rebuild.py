@@ -130,9 +130,10 @@ def refuse_truncated_source(settings: Connections) -> None:
     for number, state in committed.items():
         if state.source_topic_id not in (None, source) or state.next_offset > ends[number]:
             message = (
-                f"{STOCK_EVENTS}[{number}] has the id {source} and ends at {ends[number]}, the "
-                f"workers' state is of {state.source_topic_id} and continues at "
-                f"{state.next_offset}: the topic was recreated, and its former records are lost"
+                f"{STOCK_EVENTS}[{number}] has the id {source} and ends at offset {ends[number]}, "
+                f"but the workers' state was folded from the id {state.source_topic_id} up to "
+                f"offset {state.next_offset}: the topic was recreated, and its former records are "
+                "lost"
             )
             raise StackError(message, repair=PREPARE)
 

@@ -21,7 +21,8 @@ from webui.config.environment import WebEnvironment
 _WORKER_PORT: Final = 6066
 WORKERS: Final = ("worker-1", "worker-2")
 _WEB_PORT: Final = 8000
-# `-` and not `:-`: an empty hour turns proofs off, so only an unset variable takes the default.
+# An empty hour turns proofs off, so it must stay empty: `-` gives the default to an unset variable
+# only, `:-` also to an empty one.
 _EXTRA: Final = {"prover": {"INVENTORY_PROOF_HOUR": "${INVENTORY_PROOF_HOUR-3}"}}
 
 

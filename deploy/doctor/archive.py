@@ -11,7 +11,7 @@ from deploy.doctor.failures import Failure
 from deploy.doctor.row import Row, ok
 from deploy.stack.home import Home
 
-# Only the newest files of a larger archive are read, so that the check ends in its time limit.
+# Only the newest files of a larger archive are read, so that the check ends within its time limit.
 _MOST_BYTES: Final = 256 << 20
 
 

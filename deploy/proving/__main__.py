@@ -1,7 +1,8 @@
 """The process `prover`: it proves every night, and executes requests of the page History.
 
 A proof takes minutes to hours. It runs in a child process with a low priority, so that workers and
-pages get the processor first. A lock allows only one proof at a time, in whichever process.
+pages get the processor first. A file lock allows only one proof at a time, whichever process
+starts it.
 """
 
 import subprocess

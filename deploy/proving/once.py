@@ -28,7 +28,7 @@ log = structlog.get_logger(__name__)
 def main() -> int:
     """Prove once. Return 0 if equal, 1 if different, 2 if nothing was compared."""
     configure_logging(service="prover")
-    # With a nice value of 10, a proof gets about a tenth of a busy processor. So it still ends.
+    # With a nice value of 10, a proof gets about a tenth of a busy processor, so it still ends.
     os.nice(_NICE)
     signal.signal(signal.SIGTERM, _stop)
     setup_django()

@@ -6,7 +6,8 @@ import time
 def newest_moment_s(now_s: float, hour: int) -> float:
     """Return the newest time up to `now_s` at which the local clock showed `hour` o'clock.
 
-    Times are in seconds since 1970. A clock change moves the moment with the clock.
+    Times are in seconds since 1970 UTC. When daylight saving time begins or ends, the moment
+    follows the local clock.
     """
     now = time.localtime(now_s)
     today_s = _moment_s(now, hour, days_ago=0)

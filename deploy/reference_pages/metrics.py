@@ -11,7 +11,8 @@ from streams.query.metrics import Metrics
 
 _ABOUT = """[Metrics](../metrics.md) shows how to collect them and where each signal is.
 Labels have few values each, never keys. A histogram has `_bucket`, `_sum` and `_count`. A counter
-starts at 0 with its process. Metrics `process_…` (CPU, resident bytes, open files) come with them.
+starts at 0 with its process. Each process also has the usual `process_…` metrics: CPU, resident
+bytes, open files.
 """
 _HEAD = "\n| metric | kind | labels | meaning |\n|---|---|---|---|\n"
 

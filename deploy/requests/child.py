@@ -13,7 +13,7 @@ from typing import IO, Any, Final
 from cdc.contracts.history_requests import COMPARE, EXPLAIN, QUERY, QUESTION
 
 MOST_BYTES: Final = 8_000_000
-# Limit of a result's size, by kind of request. A comparison of runs prints more rows than others.
+# Limit of a result's bytes, by kind of request. A comparison of runs prints more rows than others.
 MOST_BYTES_OF: Final = {COMPARE: 64_000_000}
 _LINES: Final = 12
 _DAY_S: Final = 86_400.0

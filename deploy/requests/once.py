@@ -81,7 +81,7 @@ def _problem(found: Output) -> str:
 
 
 def _parts(kind: str, document: Any) -> tuple[Any, Any]:  # noqa: ANN401 -- JSON
-    """Return a command's JSON and None. For a comparison, the second value has the JSON's rows."""
+    """Return a command's JSON and None, or a comparison's JSON without its rows, and the rows."""
     if kind != COMPARE or not isinstance(document, dict):
         return document, None
     rows = document.pop("rows", {})

@@ -27,7 +27,8 @@ _SHOWN: Final = ("id", "status", "quantity_units", "new_minor")
 class Difference:
     """One key on which the revisions disagree.
 
-    `fields` names the differing fields. `former` and `fresh` hold id, status and quantity or price
+    `how` is `ONLY_FORMER`, `ONLY_NEW`, `CHANGED` or `EXPLANATION`. `fields` names the differing
+    fields. `former` and `fresh` hold id, status and quantity or price
     of the two decisions; None means that the revision has made no decision.
     """
 
