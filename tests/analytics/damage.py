@@ -175,7 +175,7 @@ def other(rng: random.Random, value: object) -> object:
 
 
 def change_rows(rng: random.Random, path: Path) -> bool:
-    """Rewrite the file with some of its rows dropped, doubled or changed; False if it has none."""
+    """Drop, double or change some rows of the file. Return False if it has no rows."""
     table = pq.read_table(path)
     rows = table.to_pylist()
     if not rows:
@@ -303,7 +303,10 @@ def changes(home: Path, seed: int, count: int) -> Iterator[Change]:
 
 
 def main() -> int:
-    """Print each change that nothing refused, and how many of each kind were; 1 if any was not."""
+    """Print each undetected change, then the number of changes by kind.
+
+    Return 1 if a change was not detected, else 0.
+    """
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--changes", type=int, default=200)

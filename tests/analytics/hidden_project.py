@@ -7,7 +7,11 @@ from pathlib import Path
 
 
 def python_without_project(directory: Path) -> Path:
-    """Make a venv whose `.pth` file names the site-packages. Their own `.pth` files don't apply."""
+    """Create a venv whose `.pth` file names this environment's packages. Return its Python.
+
+    Python ignores the `.pth` files of a directory that is named in this way. The project is
+    installed by such a file, so the venv lacks it.
+    """
     subprocess.run(  # noqa: S603 -- our own interpreter
         [sys.executable, "-m", "venv", "--without-pip", str(directory)], check=True
     )

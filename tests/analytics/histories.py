@@ -74,7 +74,7 @@ class _Writer:
         self._last: tuple[str, bytes] | None = None
 
     def step(self, key: str) -> None:
-        """Add one record. Rare kinds are rare."""
+        """Add one record of a random kind; ordinary sales are most frequent."""
         self._now += timedelta(seconds=self._rng.randint(1, 1800))
         draw = self._rng.random()
         if draw < 0.7:

@@ -2,12 +2,12 @@
 
 Each round starts `inventory backfill run` anew, kills one of its processes and waits until the
 command has ended. The same command must then give the digest of an undisturbed run. No process may
-remain, and no temporary file after `backfill clean`. A round that breaks this is printed, exit
-code 1.
+remain, and no temporary file after `backfill clean`. Every round is printed with its problems. If
+a round has a problem, the exit code is 1.
 
 The moments are spread over the length of the undisturbed run. A third of them are times before its
-first finished unit. The others are numbers of finished units, with up to 0.2 s more: a busy machine
-changes its speed, and the start of a JVM may take most of a short run.
+first finished unit. Each other moment is up to 0.2 s after a number of finished units. It is not a
+time, because a busy machine changes its speed, and the start of a JVM may take most of a short run.
 """
 
 import argparse
@@ -72,7 +72,10 @@ class Case:
         return runs_dir(Connections(home=self.home))
 
     def start(self, mark: str) -> subprocess.Popen[bytes]:
-        """Start the command. Its processes have the mark, and their temporary files are ours."""
+        """Start the command. Its processes have `mark` in their environment.
+
+        Their temporary files are in the home's `tmp`.
+        """
         engine = "local" if self.engine == "local" else "spark"
         command = [sys.executable, "-m", "deploy.cli.main", "backfill", "run", "--json"]
         command += ["--until", "archived", "--buckets", str(BUCKETS), "--engine", engine]
@@ -124,7 +127,10 @@ class Round:
 
 @dataclass(frozen=True, slots=True)
 class Undisturbed:
-    """Digest, seconds and units of a run that nobody disturbs; `first_s` ends its first unit."""
+    """Digest, seconds and units of a run that nobody disturbs.
+
+    `first_s` is the number of seconds until its first unit was finished.
+    """
 
     digest: str
     seconds: float
@@ -141,7 +147,7 @@ class Undisturbed:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """Seconds after the number of units was finished; after the start for 0 units."""
+    """`seconds` after `units` units were finished; with 0 units, after the start of the run."""
 
     seconds: float
     units: int
@@ -304,7 +310,7 @@ def a_case(directory: Path, engine: str, size: Size) -> Iterator[Case]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print each round; 1 if one differs."""
+    """Print each round. Return 1 if a round has a problem, else 0."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--moments", type=int, default=20)

@@ -318,7 +318,7 @@ def test_the_parquet_files_are_typed_and_complete(
 
 
 class Links(HTMLParser):
-    """Collects tags, and attributes that could load something."""
+    """The tags of a page, and its attributes that could load something."""
 
     def __init__(self) -> None:
         super().__init__()

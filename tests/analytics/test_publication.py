@@ -55,7 +55,10 @@ class Case:
 
 @pytest.fixture(scope="module")
 def case(tmp_path_factory: pytest.TempPathFactory) -> Case:
-    """Four days with poison, re-sends, late sales and heartbeats. The run ends before them."""
+    """Return four days with poison, re-sends, late sales and heartbeats.
+
+    The run ends 40 records before the end of each partition.
+    """
     log = generate(seed=11, records=600, keys=24, heartbeats=True)
     directory = tmp_path_factory.mktemp("publication")
     manifest = archived(directory / "archive", log)

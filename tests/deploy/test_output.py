@@ -22,7 +22,7 @@ def test_a_table_in_a_file_is_not_folded(
 def test_a_message_is_printed_as_it_is(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A line break would part a command to paste; `[/red]` of a file ended an import."""
+    """A line break would split a command to paste, and rich would take `[/red]` for its markup."""
     monkeypatch.setenv("COLUMNS", "80")
     message = f"{'inventory generation --yes && ' * 9}got '[/red]' and [bold]9[/bold]"
 

@@ -37,7 +37,7 @@ def side(revision: int, **by_key: dict[str, Any]) -> Decisions:
 
 
 def found(former: Decisions, fresh: Decisions) -> list[tuple[str, str, tuple[str, ...], bool]]:
-    """Return key, way, fields and movement of each difference."""
+    """Return key, `how` and fields of each difference, and True if its key has moved."""
     return [
         (entry.inv_key, entry.how, entry.fields, comparing._moved(entry, former, fresh, BARRIER))
         for entry in comparing._differences(former, fresh)

@@ -93,7 +93,7 @@ def values_of(table: str) -> dict[str, object]:
 
 
 def statements(table: str) -> Iterator[tuple[str, dict[str, object]]]:
-    """Insert, update and delete of one row."""
+    """Yield the statements that insert, update and delete one row, with their parameters."""
     values = values_of(table)
     columns, slots = ", ".join(values), ", ".join(f"%({name})s" for name in values)
     key = "inv_key" if table in INSERTS else "code"

@@ -15,7 +15,7 @@ def _is_domain_mark(node: ast.AST) -> bool:
 
 
 def marks() -> Iterator[tuple[str, Path]]:
-    """(pattern, file) of every `@pytest.mark.domain` in the tests."""
+    """Yield (pattern, file) for every `@pytest.mark.domain` in the tests."""
     for path in python_files("tests"):
         for node in ast.walk(parsed(path)):
             if isinstance(node, ast.Call) and _is_domain_mark(node):

@@ -229,7 +229,11 @@ def test_a_beat_lies_within_the_range_of_numbers(fold: Any, beat: int, verdict: 
 
 
 def day_of_demand(fold: Any, taken_back: int, *, on_hand: int) -> Row:
-    """Two observed days. On the second, 2 are sold at 10:00 and some returned from 11:00."""
+    """Return the state after two observed days.
+
+    On the second day, 2 units are sold at 10:00. At 11:00 a sale of `taken_back` units is deleted
+    that was never counted.
+    """
     history = History()
     rules = policy(at(0), demand_alpha_permille=1000, trading_windows=144)
     history.put("item_location", "c", at(0), after=rules)

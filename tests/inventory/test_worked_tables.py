@@ -112,7 +112,7 @@ def test_windows_follow_the_table(make: MakeFold) -> None:
 
 
 def ten_of(windows: dict[str, list[int]]) -> str:
-    """sold/sale lines/revenue/late/revision of the window of 10:00."""
+    """Return sold/sale lines/revenue/late/revision of the window of 10:00, or "expired"."""
     found = windows.get(str(moment("10:00")))
     if found is None:
         return "expired"

@@ -30,7 +30,7 @@ def register(
     kinds: tuple[str, ...] = KINDS,
     location: str = "",
 ) -> Any:
-    """Register an address for an account, a buyer's unless one is given."""
+    """Register a webhook for `user`, by default for a buyer. Return its id and its secret."""
     registry = import_module("ledger.webhooks.registry")
     owner = user or account("buyer")
     wanted = registry.RegisterWebhook(url, kinds, location)

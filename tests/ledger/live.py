@@ -21,7 +21,7 @@ def user_of(client: Client) -> int:
 
 
 def asked_by(client: Client, keys: Iterable[str]) -> Any:
-    """Return what a page that shows `keys` to this client asks for."""
+    """Return the stream request of a page that shows `keys` to this client."""
     access = import_module("webui.live.access")
     return access.Asked(client.session.session_key, user_of(client), frozenset(keys))
 

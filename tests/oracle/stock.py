@@ -79,7 +79,7 @@ class Ledger:
 
 
 class Sums:
-    """Computes on-hand by all facts strictly before a time, for many times."""
+    """On-hand by all facts strictly before a time, prepared for queries at many times."""
 
     def __init__(self, ledger: Ledger) -> None:
         moves = sorted((m.at, m.units) for m in ledger.movements)

@@ -28,7 +28,7 @@ NOW = 20_000 * DAY
 
 
 def random_rows(rng: Random) -> list[prices.Price]:
-    """A few price rows at times that often coincide with an edge or with each other."""
+    """Return up to six price rows at times that often coincide with an edge or with each other."""
     days = (-200, -62, -61, -60, -32, -31, -30, -29, -7, -2, -1, 0, 0, 1, 2)
     rows = []
     for number in range(rng.randint(0, 6)):

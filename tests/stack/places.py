@@ -200,7 +200,7 @@ def _copy_tracked(clone: Path) -> None:
 
 
 def _close(root: Path, place: Place) -> None:
-    """Give the files to the account with the modes that a clone under the umask has."""
+    """Give the files to the place's account, and clear the mode bits that its umask clears."""
     person = pwd.getpwnam(place.account) if place.account else None
     for path in (root, *root.rglob("*")):
         path.chmod(path.stat().st_mode & ~place.umask)

@@ -48,7 +48,7 @@ def change(
 def sale(
     *, id_: int, at_us: int, units: int = 1, amount: int = 100, key: str = KEY
 ) -> dict[str, Any]:
-    """Image of a sale line."""
+    """Return the image of a sale line."""
     return row(
         id_=id_,
         key=key,
@@ -63,7 +63,7 @@ def sale(
 
 
 def count(*, id_: int, at_us: int, units: int, key: str = KEY) -> dict[str, Any]:
-    """Image of an approved count."""
+    """Return the image of an approved count."""
     return row(
         id_=id_,
         key=key,
@@ -78,7 +78,7 @@ def count(*, id_: int, at_us: int, units: int, key: str = KEY) -> dict[str, Any]
 def ranged(
     *, id_: int, at_us: int, key: str = KEY, reorder_point: int = 5, up_to: int = 20
 ) -> dict[str, Any]:
-    """Image of an item_location with a fixed sS policy."""
+    """Return the image of an item_location with a fixed sS policy."""
     return row(
         id_=id_,
         key=key,
@@ -95,7 +95,7 @@ def ranged(
 
 
 def heartbeat(*, number: int, beat: int, at_us: int) -> dict[str, Any]:
-    """Image of a heartbeat row."""
+    """Return the image of a heartbeat row."""
     return row(
         id_=number + 1,
         key=f"~heartbeat|{number}",

@@ -2,9 +2,10 @@
 
     python -m tests.stack.browser.contact_sheet [--role buyer] [--to FOLDER] [--web ADDRESS]
 
-A role's row has one page of its navigation, or its first item, or an error page; its four columns
-are desktop and phone, light and dark. Run it on a demo: it logs in with the demo's passwords. It
-writes only pictures, `sheet-ROLE.png` and an `index.html` with all of them.
+Each row of a role's sheet shows one page: one of its navigation, its first item, or an error page.
+The four columns are desktop and phone, light and dark. Run the module on a demo, because it logs in
+with the demo's passwords. It writes only pictures, `sheet-ROLE.png` and an `index.html` with all of
+them.
 """
 
 import argparse
