@@ -88,6 +88,8 @@ def rebuild(
 ) -> RebuildReport:
     """Delete the workers' changelogs, offsets and files. Wait until workers have replayed the log.
 
+    Return the comparison of the states before and after the rebuild.
+
     Raises:
         StackError: no stack is ready, the source topic is incomplete, or the replay took too long.
     """

@@ -78,8 +78,7 @@ def run(
     With --code, --ref or --set the run uses the rules of another revision. `backfill publish` can
     then fill the changelogs of that revision from the run. `backfill plan` shows what a run would
     do. A run that could not be published is refused, unless --what-if allows it. A run with --from
-    has every state, but only the decisions after the end of its base run. Such a run can't be
-    published or compared.
+    has every state, but no decision before its base run's end. It can't be published or compared.
     """
     filters = (key, store, item, supplier)
     request = options.request_of(engine, until, buckets, filters, archive, base)

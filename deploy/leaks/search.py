@@ -28,9 +28,10 @@ class Found:
 
 
 def search(home: Home, *, quick: bool = False) -> Found:
-    """Search for all secrets of the home. HTTP answers are requested only if its stack runs.
+    """Search for all secrets of the home. Return the counts and every leak.
 
-    A quick search reads the logs, but no other files and no pages of logged-in people.
+    HTTP answers are requested only if the home's stack runs. A quick search reads the logs, but no
+    other files and no pages of logged-in people.
     """
     secrets = secrets_of(home)
     needles = needles_of(secrets)

@@ -34,7 +34,7 @@ class Environments:
 
 
 def make(names: Iterable[str], progress: Progress) -> Environments:
-    """Create the environments `names`. Record the reason of each that can't be created."""
+    """Create the environments `names`. Return their commands, or why one is missing."""
     found = Environments()
     for name in sorted(set(names)):
         try:

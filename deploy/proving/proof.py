@@ -21,7 +21,7 @@ Progress = Callable[[int, int, str], None]
 def prove_and_record(
     settings: Connections, *, engine: str, cluster: Cluster, is_full: bool, progress: Progress
 ) -> Proof:
-    """Compare the live state with a recomputation of history, and record the result.
+    """Compare the live state with a recomputation of history. Record and return the result.
 
     A run is proven if it was equal to the live state. The recomputation starts from the newest
     proven run of these rules. It starts at the first record if `is_full`, if no run is proven, and

@@ -43,7 +43,7 @@ def main() -> int:
 
 
 def execute_all(settings: Connections) -> int:
-    """Execute requests until none is open. Django must be set up."""
+    """Execute requests until none is open, and return the exit code. Django must be set up."""
     from ledger.requests import execution  # noqa: PLC0415 -- needs Django set up
 
     if not execution.may_execute():

@@ -94,7 +94,9 @@ def compare(
     *,
     report: Progress = no_report,
 ) -> Comparison:
-    """Compare the pending decisions once both revisions have read the log up to its present end.
+    """Return the comparison of the pending decisions at the present end of the log.
+
+    Wait first until both revisions have read the log up to that end.
 
     Raises:
         StackError: one of the two revisions did not read that far in time.

@@ -71,7 +71,7 @@ class PublishReport:
 def publish(
     settings: Connections, name: str, report: Progress, *, with_reviews: bool = True
 ) -> PublishReport:
-    """Write the run `name` into the changelogs of this code's logic revision.
+    """Write the run `name` into the changelogs of this code's revision. Return their state.
 
     `with_reviews` is False if there is no Postgres, and so no reviews of other rules. After an
     interruption, another call writes the partitions that are not complete yet.
@@ -213,7 +213,10 @@ def _marked(mark: Path) -> Mapping[str, str] | None:
 async def _write(
     settings: Connections, histories: Sequence[PartitionHistory], report: Progress
 ) -> list[Publication]:
-    """Begin, write and conclude all partitions: no partition is complete before all are written."""
+    """Begin, write and conclude all partitions. Return their publications.
+
+    No partition is complete before all are written.
+    """
     ids = {topic: kafka.topic_id(settings.kafka_bootstrap, topic) for topic in SOURCES}
     producers = PartitionProducers(settings.kafka_bootstrap, APP_ID)
     try:

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 
 def request_review_of(settings: Connections, a: str, b: str, *, actor: str) -> "Review":
-    """Compare runs `a` and `b`, and record their difference for review. Django must be set up.
+    """Compare runs `a` and `b`. Record their difference for review, and return the review.
+
+    Django must be set up.
 
     Raises:
         StackError: run A has other rules than the deciding ones; run B has the deciding rules,

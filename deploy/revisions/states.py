@@ -1,7 +1,7 @@
 """Comparison of the states of every key under two logic revisions, byte for byte.
 
-The comparison leaves out the revision's number, and data that depends on where a worker cuts the
-log into chunks: the rows in a level record, and the position of a window row.
+The comparison leaves out the revision's number. It also leaves out data that depends on the chunks
+into which a worker cuts the log: the rows in a level record, and the position of a window row.
 """
 
 import time
@@ -62,7 +62,7 @@ class StateComparison:
 def compare_states(
     settings: Connections, former: int, fresh: int, barrier: dict[int, int], timeout_s: float
 ) -> StateComparison:
-    """Compare the level and the window rows of every key that either changelog holds."""
+    """Return the comparison of the level and window rows of every key in either changelog."""
     deadline = time.monotonic() + timeout_s
     old, partition_of = _states(settings, former, deadline)
     new, more = _states(settings, fresh, deadline)

@@ -121,7 +121,7 @@ def _without_halted(runtime: Runtime) -> Runtime:
 
 
 def wait_ready(home: Home, progress: StepCallback = lambda _: None) -> Runtime:
-    """Wait until a starting stack is ready, and pass each of its steps to `progress`.
+    """Return the runtime of a starting stack once it is ready. Pass its steps to `progress`.
 
     Raises:
         StackError: the start failed, a service ends repeatedly, or it took too long.

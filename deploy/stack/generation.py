@@ -84,7 +84,10 @@ def prepare(home: Home, own_rules: str = "") -> tuple[Generation, Path]:
 
 
 def move_away(home: Home, former: Generation, own_rules: str) -> tuple[Generation, Path]:
-    """Write the number of the next generation, then move the files of the former one."""
+    """Write the next generation's number, then move the files of the former one.
+
+    Return the next generation and the directory of the moved files.
+    """
     target = home.path / "former" / f"generation-{former.number}"
     target.mkdir(parents=True, mode=0o700, exist_ok=True)
     coming = Generation(former.number + 1, captured=False, own_rules=own_rules)

@@ -137,7 +137,7 @@ class IncidentThread(threading.Thread):
 
 
 def ending_text(entry: ServiceRuntime) -> str:
-    """Describe the end of the service's last process: `ended with exit code 1 after 3.4 s`."""
+    """Return a text about the last process's end: `ended with exit code 1 after 3.4 s`."""
     code = entry.last_exit or 0
     try:
         how = f"was ended by {signal.Signals(-code).name}" if code < 0 else ""

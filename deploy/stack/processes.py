@@ -75,7 +75,7 @@ def spawn(
     death_signal: signal.Signals = signal.SIGTERM,
     privileges: Sequence[str] = (),
 ) -> subprocess.Popen[bytes]:
-    """Start a child in its own group; it gets `death_signal` when the supervisor dies."""
+    """Start and return a child in its own group. It gets `death_signal` if the supervisor dies."""
     wrapper = [require(SETPRIV), "--pdeathsig", death_signal.name.removeprefix("SIG"), *privileges]
     with log.open("ab") as output:
         return subprocess.Popen(  # noqa: S603 -- commands come from the service definitions

@@ -62,7 +62,7 @@ def logins(home: Home) -> dict[str, str]:
 
 
 def prove(home: Home) -> Proof:
-    """Sell one unit and wait for the change on the page's stream.
+    """Sell one unit and wait for the change on the page's stream. Return the observed sale.
 
     Raises:
         StackError: the read model lags, the login failed, or no sale changed a number by 1 in time.

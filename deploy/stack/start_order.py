@@ -41,7 +41,7 @@ _AFTER_CAPTURE: Final = ("heartbeat", "automation", "webhooks", "capture", "prov
 
 
 def build_context(home: Home, options: Options) -> Context:
-    """Choose ports and secrets, and fetch the JVM parts if the stack needs them."""
+    """Return the stack's ports, secrets and JVM parts. Fetch the parts if the stack needs them."""
     home.create()
     generation.refuse_half_captured(home, options)
     names = ("postgres", "kafka", "kafka_controller", "connect", "web")
