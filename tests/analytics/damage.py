@@ -112,7 +112,7 @@ def truncate(rng: random.Random, content: bytes) -> bytes:
 
 
 def overwrite(rng: random.Random, content: bytes) -> bytes:
-    """Replace a block of the content by zeros, as a disk may do."""
+    """Return the content with one block replaced by zeros, as a disk may do."""
     at, size = rng.randrange(len(content)), rng.choice([1, 64, 512])
     zeros = bytes(min(size, len(content) - at))
     return content[:at] + zeros + content[at + len(zeros) :]
@@ -285,7 +285,7 @@ def applied(rng: random.Random, what: str, path: Path, files: list[Path]) -> str
 
 
 def changes(home: Path, seed: int, count: int) -> Iterator[Change]:
-    """Make `count` changes one after the other, each to undamaged files.
+    """Make `count` changes one after the other, each to undamaged files. Yield each change.
 
     Raises:
         RuntimeError: the unchanged files are refused, so a refusal would prove nothing.

@@ -146,7 +146,7 @@ class _Writer:
 
 
 def archived(directory: Path, history: Generated, *, roll_every: int = 37) -> Manifest:
-    """Write an archive of the complete history."""
+    """Write an archive of the complete history. Return its manifest."""
     writers = open_writers(directory, partitions=PARTITIONS, generation=1)
     for writer in writers:
         feed(writer, history.log[writer.partition], roll_every=roll_every)

@@ -72,7 +72,7 @@ class Case:
         return runs_dir(Connections(home=self.home))
 
     def start(self, mark: str) -> subprocess.Popen[bytes]:
-        """Start the command. Its processes have `mark` in their environment.
+        """Start and return the command. Its processes have `mark` in their environment.
 
         Their temporary files are in the home's `tmp`.
         """
@@ -166,7 +166,7 @@ class Moment:
 
 
 def undisturbed(case: Case) -> Undisturbed:
-    """Run the command once.
+    """Run the command once, and return its digest and times.
 
     Raises:
         RuntimeError: it failed, so the rounds would prove nothing.
@@ -186,7 +186,7 @@ def undisturbed(case: Case) -> Undisturbed:
 def rounds(
     case: Case, known: Undisturbed, *, seed: int, moments: int, roles: Sequence[str] = ()
 ) -> Iterator[Round]:
-    """Disturb the run `moments` times, once in each equal part of its length.
+    """Disturb the run `moments` times, once in each equal part of its length. Yield each round.
 
     A process of one of `roles` is killed, by default of any role of the engine.
     """
@@ -204,7 +204,10 @@ def rounds(
 
 
 def disturbed(case: Case, known: Undisturbed, made: Round, role: str, rng: random.Random) -> Round:
-    """Kill a process of this role, or another one if there is none, and start the command again."""
+    """Kill a process of this role and start the command again. Return the round.
+
+    If no process has this role, another one is killed.
+    """
     mark = uuid.uuid4().hex
     driver = case.start(mark)
     try:

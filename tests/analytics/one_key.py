@@ -94,7 +94,7 @@ class OneKey:
         where: Mapping[str, Cell] | None = None,
         **changes: Cell,
     ) -> Simulated:
-        """Simulate the item with changed parameters up to an hour."""
+        """Return the simulation of the item with changed parameters up to hour `end`."""
         chosen = assumptions or Assumptions(demand=RECORDED)
         around = Surroundings(chosen, experience or {}, by_transfers=False, end_us=us(end))
         rule = OverlayRule(tuple((where or {}).items()), tuple(changes.items()))

@@ -49,17 +49,17 @@ class Archived:
         return {n: int(self.manifest.next_offset(n) * share) for n in range(PARTITIONS)}
 
     def complete(self, ends: Ends, *, buckets: int = 1) -> RunReport:
-        """Compute a run from the first record on."""
+        """Compute a run from the first record on. Return its report."""
         plan = make_plan(self.manifest, engine="local", ends=ends, buckets=buckets)
         return execute(plan, self.runs)
 
     def plan_from(self, base: RunReport, ends: Ends | None = None) -> Plan:
-        """Plan a run from the states of another one."""
+        """Return the plan of a run from the states of another one."""
         found = base_of(self.runs, base.plan.run)
         return plan_from(self.manifest, ends or self.ends(), base=found, engine="local")
 
     def later(self, base: RunReport, ends: Ends) -> RunReport:
-        """Compute a run from the states of another one."""
+        """Compute a run from the states of another one. Return its report."""
         return execute(self.plan_from(base, ends), self.runs)
 
 

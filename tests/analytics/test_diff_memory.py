@@ -20,7 +20,7 @@ KEYS = 20
 
 
 def written(row: ManifestRow, directory: Path, needs: int) -> ManifestRow:
-    """Write needs that open and close one after the other, over `KEYS` keys."""
+    """Write needs that open and close in turn, over `KEYS` keys. Return the row of their file."""
     directory.mkdir(parents=True)
     file = ResultFile(directory, OUTPUTS)
     for number in range(needs):

@@ -125,7 +125,7 @@ def compacted(broker: MemoryBroker, topic: str, number: int) -> Content:
 
 
 def without_progress(content: Content) -> Content:
-    """Leave out the progress headers, which only the last level of a chunk has."""
+    """Return the content without progress headers, which only the last level of a chunk has."""
     return {
         key: (said, {name: header for name, header in headers.items() if name not in TOLD})
         for key, (said, headers) in content.items()

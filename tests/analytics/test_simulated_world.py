@@ -10,7 +10,10 @@ DAY = 24
 
 
 def a_steady_item(*, reorder_point: int = 4, lead_centidays: int = 200) -> OneKey:
-    """Ten units at first, then two sold at noon of each of ten days: history had stock always."""
+    """Return an item with ten units at first, whose history always had stock.
+
+    On each of ten days, two units are sold at noon, and two are received an hour later.
+    """
     item = OneKey(
         policy={"reorder_point_units": reorder_point, "lead_time_centidays": lead_centidays}
     )

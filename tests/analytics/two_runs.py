@@ -114,7 +114,7 @@ class Home:
             return execute(plan, runs_dir(self.settings)).plan.run
 
     def compare(self, a: str, b: str, scratch: Scratch) -> Diff:
-        """Compare two runs."""
+        """Return the difference of two runs."""
         return compare(self.settings, a, b, scratch)
 
 

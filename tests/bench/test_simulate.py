@@ -98,7 +98,7 @@ def handled() -> tuple[list[Sends], Truth, OwnedPartition]:
 
 
 def changed(topic: str, old: str, new: str) -> Change:
-    """Replace content in the records of one topic."""
+    """Return a change that replaces `old` by `new` in the records of one topic."""
 
     def change(sends: Sends) -> Sends:
         def one(record: LogRecord) -> LogRecord:
@@ -114,7 +114,7 @@ def without(topic: str) -> Change:
 
 
 def with_progress(*progress: Progress) -> Change:
-    """Replace the progress on the last level, or remove it."""
+    """Return a change that replaces the progress on the last level, or removes it."""
     headers = tuple((HEADER, encode_progress(p)) for p in progress)
     return lambda sends: [
         (t, replace(record, headers=headers) if record.headers else record) for t, record in sends

@@ -86,7 +86,7 @@ setuptools==80.9.0 \\
 
 
 def kept_wheel(cache: Path) -> Path:
-    """Write a wheel as an earlier installation on this machine would leave it."""
+    """Write a wheel as an earlier installation would leave it. Return its path."""
     target = cache / f"pyspark-{install.key(LOCK)}"
     target.mkdir()
     wheel = target / "pyspark-4.3.0-py2.py3-none-any.whl"

@@ -33,7 +33,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
 
 
 def as_printed(command: str, home: Home) -> subprocess.CompletedProcess[str]:
-    """Run a command in a shell, exactly as it is printed."""
+    """Run a command in a shell, exactly as it is printed. Return its result."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     return subprocess.run(  # noqa: S602 -- the line that a person would paste
         command,

@@ -129,7 +129,7 @@ def ends(consumer: Consumer) -> list[TopicPartition]:
 
 
 def record(settings: Connections, *, timeout: float = 30.0) -> dict[str, Golden]:
-    """Write the rows and read the messages that they caused."""
+    """Write the rows. Return the messages that they caused, by `table.op`."""
     consumer = Consumer({"bootstrap.servers": settings.kafka_bootstrap, "group.id": "golden"})
     found: dict[str, Golden] = {}
     try:

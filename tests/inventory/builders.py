@@ -98,7 +98,10 @@ class Log:
     def write(
         self, table: str, op: str, before: Row | None, after: Row | None, **rest: Any
     ) -> FoldResult:
-        """Append one record; `commit` sets the commit time, `recorded` the time of the write."""
+        """Append one record and return its fold result.
+
+        `commit` sets the commit time, `recorded` the time of the write, each in microseconds.
+        """
         self.commit_us = rest.get("commit", self.commit_us + SECOND_US)
         recorded = rest.get("recorded", self.commit_us)
         record = Record(

@@ -184,7 +184,7 @@ def plant_codes(connection: psycopg.Connection, sku: str) -> None:
 
 
 def plant(connection: psycopg.Connection, tag: str, on_hand_units: int) -> Store:
-    """Write the store's rows; `connection` runs no triggers."""
+    """Write the store's rows and return the store; `connection` runs no triggers."""
     plant_history(connection)
     location, actor = f"{tag}-1", f"{tag.lower()}-person"
     now: datetime = fetch_value("SELECT clock_timestamp()")

@@ -28,7 +28,7 @@ class Received:
         return json.loads(self.body)
 
     def is_signed_with(self, secret: str) -> bool:
-        """Verify as a receiver does, without the code of the sender."""
+        """Return True if `secret` signed the request. This check uses no code of the sender."""
         head = self.headers
         content = f"{head['webhook-id']}.{head['webhook-timestamp']}.".encode() + self.body
         key = base64.b64decode(secret.removeprefix("whsec_"))

@@ -134,7 +134,7 @@ def alive(ledger: psycopg.Connection, *, seconds_ago: int = 1) -> None:
 
 
 def need(ledger: psycopg.Connection, sku: str, **policy: object) -> str:
-    """Write an item with an open need of 42 units, which the read model confirms."""
+    """Write an item with an open need of 42 units, also in the read model. Return the need's id."""
     given = {"supplier": "ACME", "pack_units": 6, "cost_minor": 100, "auto_max_minor": 4200}
     services.range_item(location="L", sku=sku, policy=given | policy)
     key = f"L|{sku}"

@@ -34,7 +34,7 @@ def become(role: str, *stores: str) -> None:
 
 
 def needs(ledger: psycopg.Connection, number: int, *, location: str = "L") -> list[str]:
-    """Write open needs of 42 units at a cost of 4.00 for supplier ACME."""
+    """Write open needs of 42 units at a cost of 4.00 for supplier ACME. Return their ids."""
     found = []
     for n in range(number):
         sku = f"S{n:03}"

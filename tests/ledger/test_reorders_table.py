@@ -27,7 +27,7 @@ MOST_BYTES = 60_000
 
 
 def need(ledger: psycopg.Connection, number: int, **changes: object) -> str:
-    """Write a need of 42 units at 4.00; `changes` are columns of the proposal."""
+    """Write a need of 42 units at 4.00 and return its id; `changes` are columns of the proposal."""
     sku = f"S{number:03}"
     policy = {"supplier": "ACME", "pack_units": 6, "cost_minor": 400}
     services.range_item(location="L", sku=sku, policy=policy)

@@ -38,7 +38,7 @@ def inbox(ledger: psycopg.Connection) -> Iterator[psycopg.Connection]:
 
 
 def lost(inbox: psycopg.Connection, **changes: object) -> str:
-    """Insert a record that was refused as older than the dedupe ring."""
+    """Insert a record that was refused as older than the dedupe ring. Return its id."""
     row = write(inbox, "sale_line", recorded_at=NOON)
     return rejected(
         inbox, **{"reason": "before_dedupe_horizon", "value": ENVELOPE % row, **changes}

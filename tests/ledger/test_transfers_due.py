@@ -34,7 +34,7 @@ def now(ledger: psycopg.Connection) -> datetime:
 
 
 def stuck(ledger: psycopg.Connection) -> Transfer:
-    """Ship six units nine days ago, due on the same day."""
+    """Return a transfer of six units that left nine days ago and was due on the same day."""
     left_at = now(ledger) - timedelta(days=LEFT_DAYS_AGO)
     return services.ship_transfer(
         services.ShipTransfer(

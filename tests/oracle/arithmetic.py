@@ -45,7 +45,7 @@ def half_even(a: int, b: int) -> int:
 
 
 def clamp(a: int) -> int:
-    """Limit rates, deviations and z to their range (11.1)."""
+    """Return `a` within the range of rates, deviations and z (11.1)."""
     return max(-EDGE, min(EDGE, a))
 
 

@@ -1,7 +1,7 @@
 """Compare the product's fold with the reference model on generated histories.
 
-`python -m tests.oracle.compare --seeds 0-999` names every seed that differs and prints the first
-one after dropping records for as long as the two still differ.
+`python -m tests.oracle.compare --seeds 0-999` names every seed that differs. It prints the first
+one after dropping the records that the difference doesn't need.
 """
 
 import argparse
@@ -50,7 +50,7 @@ def difference(records: list[Record], said: list[Any] | None = None) -> Differen
 
 
 def shortest(records: list[Record], differs: Callable[[list[Record]], bool]) -> list[Record]:
-    """Drop pieces of `records` while the rest still differs, large pieces first."""
+    """Return `records` without every piece that the difference doesn't need, large pieces first."""
     size = max(1, len(records) // 2)
     while True:
         start, dropped = 0, False

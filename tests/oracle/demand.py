@@ -122,7 +122,10 @@ def observe(demand: Demand, obs: int, policy: dict[str, Any]) -> Demand:
 
 
 def fold_final_days(final: Demand, known: Known, first: int | None, end: int) -> Demand:
-    """Fold the days [first, end) that pass the horizon; first None: from the first fact."""
+    """Return the demand after the days [first, end), which pass the horizon.
+
+    With `first` None, begin at the day of the first fact.
+    """
     if first is not None and first >= end:
         return final
     if not final.begun:

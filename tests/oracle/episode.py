@@ -156,7 +156,7 @@ class Machine:
         return IDLE_ABOVE, Said("accepted")
 
     def open_new(self) -> Outcome:
-        """Open a need, as idle does with B ≤ s on a day that may order."""
+        """Return an opened need, as `idle` does with B ≤ s on a day that may order."""
         quantity = self.quantity()
         if quantity.q is None:
             return Episode(reason="limit_below_minimum"), None
@@ -237,7 +237,7 @@ class Machine:
         return self.ended(held)
 
     def ended(self, held: Episode) -> Outcome:
-        """End a hold as idle does. Without an order day it stays held."""
+        """Return the outcome after a hold, as `idle` does. Without an order day it stays held."""
         if self.b > self.s:
             return IDLE_ABOVE, None
         if not self.may_order_today():

@@ -1,7 +1,7 @@
 """Seeded random histories of one partition that reach every rule and many edges.
 
 The generator folds its history with the reference model while it writes it, because an answer or a
-person's decision must name an open id. It keeps the rows as the database would: a record that the
+person's decision must name an open id. It keeps the rows as the database would. A record that the
 fold refuses is still a row, and later changes have it as their before-image.
 """
 
@@ -269,7 +269,7 @@ def begin(world: World) -> int:
 def urgent(
     world: World, action: Callable[[World, str], None], key: str
 ) -> tuple[Callable[[World, str], None], str]:
-    """Prefer an action about a key that waits for a person's decision."""
+    """Return an answer for a random key with an open id, else `action` and `key`."""
     from tests.oracle.generate_actions import ANSWERS, PRICE_ANSWERS  # noqa: PLC0415 -- as above
 
     choices = []

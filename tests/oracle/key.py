@@ -209,7 +209,7 @@ class Key:
         self.timeline = prune(self.timeline, self.stream)
 
     def contribute(self, change: Change, image: Row | None, sign: int) -> Effect:
-        """Add or remove the contribution of one image."""
+        """Add or remove the contribution of one image, and return it."""
         if image is None:
             return Effect()
         effect = effect_of(change.table, image)

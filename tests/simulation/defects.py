@@ -90,7 +90,7 @@ def planted(patch: Path) -> Iterator[Path]:
 
 
 def hunt(patch: Path, seeds: int = SEEDS) -> Finding:
-    """Run the simulator on the planted defect."""
+    """Run the simulator on the planted defect. Return the result."""
     begin = BEGIN.search(patch.read_text(encoding="utf-8"))
     first = int(begin[1]) if begin else 0
     began = time.monotonic()
@@ -118,7 +118,7 @@ def rate(patch: Path, seeds: int = RATED) -> str:
 def run_planted(
     patch: Path, program: str, *arguments: int, patience_s: int | None
 ) -> subprocess.CompletedProcess[str]:
-    """Run a program on a copy of the sources that has the defect."""
+    """Return the result of a program that runs on a copy of the sources with the defect."""
     with planted(patch) as copy:
         return subprocess.run(  # noqa: S603 -- our own program
             [sys.executable, "-c", program, *map(str, arguments)],

@@ -22,7 +22,7 @@ def commands_of(printed: str) -> list[str]:
 
 
 def run_as_printed(own: RunningStack, repair: str) -> subprocess.CompletedProcess[str]:
-    """Run a repair in a shell, exactly as it is printed."""
+    """Run a repair in a shell, exactly as it is printed. Return its result."""
     mine = {name: value for name, value in os.environ.items() if not name.startswith("INVENTORY_")}
     mine |= {"INVENTORY_HOME": str(own.home.path), "INVENTORY_WEB_PORT": "0"}
     mine["INVENTORY_JVM_COMPILERS"] = "first"  # a test is short

@@ -50,7 +50,7 @@ class RunningStack:
         )
 
     def cli(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """Run `inventory` on this stack. Don't check the exit code: the test does."""
+        """Run `inventory` on this stack. Return the result; the test checks its exit code."""
         return run_inventory(*arguments, home=self.home.path)
 
     def wait_until(
@@ -71,7 +71,7 @@ class RunningStack:
 
 
 def run_inventory(*arguments: str, home: Path) -> subprocess.CompletedProcess[str]:
-    """Run the installed command on `home`, with any free port for the pages."""
+    """Run the installed command on `home`, with any free port for the pages. Return its result."""
     mine = {key: value for key, value in os.environ.items() if not key.startswith("INVENTORY_")}
     mine |= {"INVENTORY_HOME": str(home), "INVENTORY_WEB_PORT": "0", "COLUMNS": "160"}
     mine["INVENTORY_JVM_COMPILERS"] = "first"  # a test is short
@@ -91,7 +91,7 @@ def run_inventory(*arguments: str, home: Path) -> subprocess.CompletedProcess[st
 
 
 def start(home: Path, *arguments: str) -> RunningStack:
-    """Start a stack in `home`. A failure shows the command's output."""
+    """Start and return a stack in `home`. A failure shows the command's output."""
     result = run_inventory("up", "--detach", *arguments, home=home)
     assert result.returncode == 0, result.stdout + result.stderr
     return RunningStack(Home(home), environment_of(Home(home)))

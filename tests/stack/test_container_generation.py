@@ -94,7 +94,7 @@ class Compose:
         return found | {key: text for key, text in local.items() if key in found}
 
     def run(self, name: str, *command: str) -> subprocess.CompletedProcess[str]:
-        """Run a service as `docker compose run --rm NAME [COMMAND …]` does."""
+        """Run a service as `docker compose run --rm NAME [COMMAND …]` does. Return its result."""
         return subprocess.run(  # noqa: S603 -- commands of our own compose file
             self.program(command or tuple(self.service(name)["command"])),
             cwd=PROJECT,

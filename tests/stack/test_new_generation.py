@@ -125,7 +125,7 @@ def verified(own: RunningStack) -> dict[str, Any]:
 
 
 def again(own: RunningStack, parts: str) -> RunningStack:
-    """Start the same home once more."""
+    """Start the same home once more. Return its stack."""
     return start(own.home.path, "--workers", "1", "--only", parts)
 
 

@@ -42,7 +42,7 @@ def commands() -> list[str]:
 
 
 def run(home: Path, command: str) -> subprocess.CompletedProcess[str]:
-    """Run a command of the page, with the password of the person that it names."""
+    """Return the result of a command of the page, run with the password of the person it names."""
     person = re.search(r"--by (\w+) ?", command)
     is_login = person is not None and person[1] not in ("store", "reason")
     logins = json.loads((home / "logins.json").read_text("utf-8"))

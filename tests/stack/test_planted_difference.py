@@ -58,7 +58,7 @@ def in_project(own: RunningStack, *arguments: str) -> subprocess.CompletedProces
 
 
 def prove_as_the_service(own: RunningStack) -> subprocess.CompletedProcess[str]:
-    """Run the process that the prover starts every night."""
+    """Return the result of the process that the prover starts every night."""
     return in_project(own, "-m", "deploy.proving.once")
 
 
@@ -124,7 +124,7 @@ def assert_shown_as_different(own: RunningStack, browser: OpenerDirector, key: s
 
 
 def proved_after_the_restore(own: RunningStack) -> subprocess.CompletedProcess[str]:
-    """Run `backfill prove` until the workers have caught up. Until then its exit code is 2."""
+    """Repeat `backfill prove` while it exits with 2, because workers restore. Return the result."""
     done: list[subprocess.CompletedProcess[str]] = []
 
     def is_compared() -> bool:

@@ -112,7 +112,7 @@ def refused(stack: RunningStack, tree: Path, run: str) -> str:
 def in_tree(
     stack: RunningStack, tree: Path, *arguments: str, **more: str
 ) -> subprocess.CompletedProcess[str]:
-    """Run Python with the code in `tree` in a separate process."""
+    """Run Python with the code in `tree` in a separate process. Return its result."""
     mine = {key: found for key, found in os.environ.items() if not key.startswith("INVENTORY_")}
     return subprocess.run(  # noqa: S603 -- our own code
         [sys.executable, *arguments],

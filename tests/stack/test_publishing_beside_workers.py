@@ -47,7 +47,7 @@ def shop(stack: RunningStack) -> Shop:
 
 
 def slowly(tail: kafka.Tail, clock: Clock, ends: dict[int, int]) -> Iterator[Any]:
-    """Advance the clock at each message by almost the limit for a time without messages."""
+    """Yield the messages. Advance the clock at each one, almost to the limit without messages."""
     for message in tail.read_until(ends):
         clock.now += kafka.TIMEOUT_S - 1
         yield message

@@ -75,7 +75,7 @@ while True:
 
 
 def code_of(revision: int, tree: Path, *, more_units: int = 0) -> Path:
-    """Copy this code as another revision. `more_units` are added to each order."""
+    """Return a copy of this code as another revision. `more_units` are added to each order."""
     for package in PACKAGES:
         shutil.copytree(PROJECT / package, tree / package)  # with compiled modules
     replaced(

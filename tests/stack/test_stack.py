@@ -42,7 +42,7 @@ def test_status_names_every_service_with_its_state(stack: RunningStack) -> None:
     capturing = {"connector": "RUNNING", "task": "RUNNING"}
 
     def all_run() -> bool:
-        """Earlier tests may have killed some services, so wait for all."""
+        """Return True if all services run. Earlier tests may have killed some of them."""
         result = stack.cli("status", "--json")
         found = json.loads(result.stdout)
         services = {name: service["state"] for name, service in found["services"].items()}

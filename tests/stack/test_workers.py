@@ -67,7 +67,7 @@ def written(stack: RunningStack) -> tuple[int, int, int]:
 
 
 def get(stack: RunningStack, worker: str, path: str, *, token: str | None = None) -> httpx.Response:
-    """Send a request to one worker, with the stack's token unless another is given."""
+    """Return one worker's answer to a request with the stack's token, unless another is given."""
     url = stack.runtime.services[worker].url
     secret = stack.settings.query_token.get_secret_value() if token is None else token
     return httpx.get(f"{url}{path}", headers={"Authorization": f"Bearer {secret}"}, timeout=30)

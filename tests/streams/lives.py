@@ -97,7 +97,7 @@ class Expected:
 
 
 def expected(records: Iterable[SourceRecord]) -> Expected:
-    """Fold without engine, broker or crash."""
+    """Return the results of a fold without engine, broker or crash."""
     partition = Partition(GENERATION)
     result = Expected()
     for source in records:

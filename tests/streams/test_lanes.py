@@ -27,7 +27,7 @@ DEADLINE_S = 120
 
 
 def runtime_on(broker: MemoryBroker, home: Path) -> Any:
-    """A worker's runtime whose broker is in memory."""
+    """Return a worker's runtime whose broker is in memory."""
 
     @asynccontextmanager
     async def open_log() -> AsyncIterator[MemoryBroker]:
@@ -66,7 +66,7 @@ async def until(condition: Callable[[], object]) -> None:
 async def worked(
     runtime: Any, source: Sequence[SourceRecord], sizes: list[int], most_records: int
 ) -> Any:
-    """Run a worker once with `source` in fetches of these sizes."""
+    """Run a worker once with `source` in fetches of these sizes. Return its partition."""
     await runtime.ownership.assign([PARTITION])
     worker = Chunks(runtime, most_records)
     size, rest = itertools.cycle(sizes), list(source)

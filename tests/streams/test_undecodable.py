@@ -39,7 +39,7 @@ def chunks(broker: MemoryBroker, start: int, size: int) -> Iterator[Sequence[Sou
 
 
 def live(broker: MemoryBroker, size: int, snapshot: Snapshot | None = None) -> OwnedPartition:
-    """Run a worker from the last run's end to the topic's end or the halt."""
+    """Run a worker from the last run's end to the topic's end or the halt. Return its partition."""
 
     async def fold() -> OwnedPartition:
         owned = await restore(PARTITION, GENERATION, broker, snapshot)

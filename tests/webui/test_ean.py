@@ -9,7 +9,7 @@ CASE = "14006381333938"
 
 
 def digits_of(bars: str) -> str:
-    """Read EAN bars as a scanner does: seven modules a digit, with odd or even parity."""
+    """Return the digits of EAN bars, read as a scanner does: seven modules, odd or even parity."""
     modules = "".join(("1", "0")[n % 2] * int(width) for n, width in enumerate(bars))
     left = [
         *("0001101", "0011001", "0010011", "0111101", "0100011"),

@@ -28,7 +28,7 @@ def written(folder: Path, **modules: str) -> Path:
 
 
 def numbers(segment: str) -> list[int]:
-    """Decode the variable-length quantities of a source map."""
+    """Return the variable-length quantities of a source map, decoded."""
     found, bits, shift = [], 0, 0
     for digit in map(DIGITS.index, segment):
         bits |= (digit & 31) << shift

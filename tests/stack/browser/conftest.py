@@ -47,7 +47,7 @@ class Visitor:
     problems: list[str] = field(default_factory=list)
 
     def open(self, path: str) -> Page:
-        """Go to a path of the web application, for example `/login/`."""
+        """Go to a path of the web application, for example `/login/`. Return the page."""
         self.page.goto(self.base + path)
         return self.page
 
