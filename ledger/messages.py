@@ -5,10 +5,12 @@ plain English text that also keeps its message id and its values. Programs, logs
 text as it is. Pages translate it with `translated`.
 """
 
+import re
 from collections.abc import Callable, Iterable
-from typing import Self
+from typing import Final, Self
 
 Translate = Callable[[str], str]
+_LEADING_VALUE: Final = re.compile(r"%\((\w+)\)s")
 
 
 class Message(str):
@@ -68,6 +70,27 @@ def translated(text: str, translate: Translate) -> str:
         values = {name: _shown(value, translate) for name, value in text.values.items()}
         return translate(text.template) % values
     return translate(text) if text else text
+
+
+def sentence(text: str, translate: Translate) -> str:
+    """Return a text in another language, as the beginning of a sentence.
+
+    The first letter becomes a capital letter, unless it belongs to a value: a user name or a code
+    keeps its case. `the item is ranged here already` begins with `The`, and `ann` stays `ann`.
+    """
+    shown = translated(text, translate)
+    return shown if _begins_with_value(text, translate) else f"{shown[:1].upper()}{shown[1:]}"
+
+
+def _begins_with_value(text: str, translate: Translate) -> bool:
+    """Return True if the translated text begins with a value that is not a `Message` itself."""
+    if not isinstance(text, Message):
+        return False
+    found = _LEADING_VALUE.match(translate(text.template))
+    if found is None:
+        return False
+    value = text.values[found[1]]
+    return not isinstance(value, Message) or _begins_with_value(value, translate)
 
 
 def _shown(value: object, translate: Translate) -> object:

@@ -12,7 +12,7 @@ from typing import NoReturn
 
 from typing_extensions import override
 
-from ledger.messages import Translate, translated, untranslated
+from ledger.messages import Translate, sentence, untranslated
 
 
 class LedgerError(Exception):
@@ -20,7 +20,10 @@ class LedgerError(Exception):
 
 
 class ServiceError(LedgerError):
-    """Refusal of a value; `rule` is a text that names the valid values. Nothing was written."""
+    """Refusal of a value; nothing was written.
+
+    `rule` is a text for people: the valid values, or the fault and the next step.
+    """
 
     def __init__(self, field: str, value: object, rule: str) -> None:
         self.field = field
@@ -32,7 +35,8 @@ class ServiceError(LedgerError):
 class Conflict(LedgerError):
     """The data have changed, usually by another person; nothing was written.
 
-    `what_changed` describes the change, as a sentence without its full stop.
+    `what_changed` describes the change, as a sentence without its full stop. It may begin in lower
+    case: `said` writes the capital letter.
     """
 
     def __init__(self, what_changed: str) -> None:
@@ -46,9 +50,7 @@ class Conflict(LedgerError):
 
     def said(self, translate: Translate) -> str:
         """Return the complete message in the language of `translate`."""
-        what = translated(self.what_changed, translate)
-        if what.startswith(translate("the system")):  # names of people keep their case
-            what = what[:1].upper() + what[1:]
+        what = sentence(self.what_changed, translate)
         return translate("%(what)s. Nothing was written.") % {"what": what}
 
 
@@ -60,7 +62,7 @@ class FormReused(Conflict):
 
     @override
     def said(self, translate: Translate) -> str:
-        return translated(self.what_changed, translate)
+        return sentence(self.what_changed, translate)
 
 
 def refuse(field: str, value: object, rule: str) -> NoReturn:

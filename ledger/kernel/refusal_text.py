@@ -17,6 +17,7 @@ from ledger.messages import (
     as_message,
     gettext_noop,
     joined,
+    sentence,
     translated,
     untranslated,
 )
@@ -151,10 +152,9 @@ def refusal_message(error: ServiceError) -> str:
 
 def refusal_text(error: ServiceError, translate: Translate = untranslated) -> str:
     """Return a refusal as a sentence: `Units: a whole number from 1 to 1,000,000; got “many”.`."""
-    rule = translated(error.rule, translate)
     if error.field in _NOT_ON_FORMS:
-        return f"{rule[:1].upper()}{rule[1:]}."
-    parts = {"field": label(error.field, translate), "rule": rule}
+        return f"{sentence(error.rule, translate)}."
+    parts = {"field": label(error.field, translate), "rule": translated(error.rule, translate)}
     value = value_text(error.field, error.value, translate)
     if not value:
         return translate("%(field)s: %(rule)s.") % parts

@@ -15,7 +15,7 @@ from django.urls import reverse
 from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_POST
 
-from ledger.messages import Message, gettext_noop, translated
+from ledger.messages import Message, gettext_noop, sentence, translated
 from ledger.services import (
     Conflict,
     Entry,
@@ -146,7 +146,7 @@ def entries(request: HttpRequest, sheet_id: int) -> HttpResponse:
         refused = add_entries(sheet_id=sheet_id, entries=found, actor=request.user.get_username())
     except Conflict as conflict:
         return _show_sheet(
-            request, sheet_id, typed, refusal=translated(conflict.what_changed, gettext), status=409
+            request, sheet_id, typed, refusal=sentence(conflict.what_changed, gettext), status=409
         )
     except ServiceError as error:
         return _show_sheet(request, sheet_id, typed, refusal=refused_text(error), status=422)
@@ -175,7 +175,7 @@ def _keep_batch(request: HttpRequest, sheet_id: int) -> JsonResponse:
         batch = _batch(request.body)
         refused = add_entries(sheet_id=sheet_id, entries=batch, actor=request.user.get_username())
     except Conflict as conflict:
-        return JsonResponse({"error": translated(conflict.what_changed, gettext)}, status=409)
+        return JsonResponse({"error": sentence(conflict.what_changed, gettext)}, status=409)
     except ServiceError as error:
         return JsonResponse({"error": refused_text(error)}, status=422)
     return JsonResponse(
@@ -258,7 +258,7 @@ def submit(request: HttpRequest, sheet_id: int) -> HttpResponse:
         done = submit_sheet(sheet_id=sheet_id, actor=request.user.get_username())
     except Conflict as conflict:
         return _show_sheet(
-            request, sheet_id, form, refusal=translated(conflict.what_changed, gettext), status=409
+            request, sheet_id, form, refusal=sentence(conflict.what_changed, gettext), status=409
         )
     except ServiceError as error:
         return _show_sheet(request, sheet_id, form, refusal=refused_text(error), status=422)

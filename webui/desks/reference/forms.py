@@ -8,7 +8,7 @@ from django.utils.translation import gettext
 from typing_extensions import override
 
 from ledger.kernel.errors import FormReused
-from ledger.messages import translated
+from ledger.messages import sentence
 from ledger.models import Location
 from ledger.services import Conflict, LedgerError, ServiceError
 from webui.shell.fields import ShownField
@@ -36,16 +36,13 @@ class ReferenceForm(_Form):
         cleaned = super().clean()
         match self.refusal:
             case ServiceError(field=field, rule=rule):
-                text = translated(rule, gettext)
-                shown = gettext("%(rule)s. Nothing was saved.") % {
-                    "rule": f"{text[:1].upper()}{text[1:]}"
-                }
+                shown = gettext("%(rule)s. Nothing was saved.") % {"rule": sentence(rule, gettext)}
                 self.add_error(field if field in self.fields else None, shown)
             case FormReused(what_changed=what):
-                self.add_error(None, translated(what, gettext))
+                self.add_error(None, sentence(what, gettext))
             case Conflict(what_changed=what):
                 shown = gettext("%(what)s. Nothing was saved. Check the form and save again.") % {
-                    "what": translated(what, gettext)
+                    "what": sentence(what, gettext)
                 }
                 self.add_error(None, shown)
             case _:
