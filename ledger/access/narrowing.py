@@ -70,8 +70,8 @@ CONDITIONS: Final[Mapping[str, str]] = {
         AND NOT EXISTS (SELECT FROM retail.purchase_order_line o WHERE o.order_ref = subject
                         AND NOT o.{_BY_LOCATION}))""",  # noqa: S608 -- constants of this module
 }
-# Functions whose arguments are columns of a narrowed row, or a key or location that
-# `require_parameters` has checked.
+# Functions that a page may call. Their arguments are columns of a narrowed row, or a key or
+# location that `require_parameters` has checked.
 FUNCTIONS: Final = frozenset(
     {
         *("retail.price_at", "retail.stock_facts", "retail.stock_split", "retail.whereabouts"),

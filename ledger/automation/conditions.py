@@ -45,7 +45,8 @@ SELECT s.inv_key AS subject, s.inv_key, s.location, s.sku,
 FROM read_model.stock s WHERE s.on_hand_units < 0 AND s.stock_known
 """
 
-# A count of the last 60 s is left out, because the read model may not include it yet.
+# An item with an approved count of the last 60 s gets no task, because the read model may not
+# include that count yet.
 NOT_COUNTED: Final = """
 SELECT s.inv_key AS subject, s.inv_key, s.location, s.sku,
     jsonb_build_object('on_hand_units', s.on_hand_units) AS detail
@@ -93,13 +94,13 @@ CROSS JOIN LATERAL (SELECT
     coalesce((level.policy ->> 'trading_windows')::numeric, 144) AS a_day,
     div(s.stream_time_us - %(window_us)s::numeric, %(day_us)s) AS open_day,
     app.last_count(level.stock) AS count
-) told
+) known
 CROSS JOIN LATERAL (SELECT
-    told.rate_micro, told.a_day, told.open_day,
+    known.rate_micro, known.a_day, known.open_day,
     coalesce(i.phantom_lambda_micro, %(lambda_micro)s) AS threshold_micro,
-    (told.count ->> 'id')::bigint AS last_count,
-    least(told.windows, told.a_day * greatest(0,
-        told.open_day - 1 - div((told.count ->> 'at_us')::numeric, %(day_us)s))) AS unanswered
+    (known.count ->> 'id')::bigint AS last_count,
+    least(known.windows, known.a_day * greatest(0,
+        known.open_day - 1 - div((known.count ->> 'at_us')::numeric, %(day_us)s))) AS unanswered
 ) quiet
 CROSS JOIN LATERAL (SELECT
     div(quiet.rate_micro * quiet.unanswered, quiet.a_day) AS lambda_micro
@@ -179,21 +180,22 @@ WHERE a.leg = 'transfer_in' AND {stuck_sql("%(now)s")}
 GROUP BY side.inv_key, side.location, side.sku
 """  # noqa: S608 -- constants of this project
 
-# The task opens for a need that is open for 24 hours. These begin at its opening or last decision,
-# or after a snooze at the snooze's end. The end is the time that the person chose (7 days if none),
-# or `updated_at` if the workers ended the snooze earlier because the policy changed.
+# The task opens for a need that has waited for 24 hours. They count from the need's opening or from
+# its last decision, whichever is later. After a snooze they count from the snooze's end: the time
+# that the person chose, or 7 days after the snooze if none was chosen. If the workers ended the
+# snooze earlier, because the policy changed, that end is `updated_at`.
 STUCK_SIGNAL: Final = """
 SELECT DISTINCT ON (p.inv_key) p.inv_key AS subject, p.inv_key, p.location, p.sku,
     jsonb_build_object('reorder', p.reorder_id, 'quantity_units', p.quantity_units,
-        'since', word.since) AS detail
+        'since', waits.since) AS detail
 FROM app.reorder_proposal p
 CROSS JOIN LATERAL (SELECT greatest(p.opened_at, p.decided_at, CASE
     WHEN p.decided_action = 'snooze' THEN least(p.updated_at, coalesce((
         SELECT d.until_at FROM retail.reorder_decision d
         WHERE d.inv_key = p.inv_key AND d.reorder_id = p.reorder_id AND d.action = 'snooze'
-        ORDER BY d.id DESC LIMIT 1), p.decided_at + interval '7 days')) END) AS since) word
+        ORDER BY d.id DESC LIMIT 1), p.decided_at + interval '7 days')) END) AS since) waits
 WHERE p.status = 'open' AND coalesce(p.decided_action, '') NOT IN ('approve', 'reject')
-  AND word.since <= %(now)s - interval '24 hours'
+  AND waits.since <= %(now)s - interval '24 hours'
 ORDER BY p.inv_key, p.opened_at
 """
 
@@ -321,14 +323,14 @@ GROUP BY r.subject
 # heartbeat at all, the service need not run.
 PIPELINE_STALE: Final = """
 SELECT 'pipeline' AS subject, NULL AS inv_key, NULL AS location, NULL AS sku,
-    jsonb_build_object('as_of', CASE WHEN never.partitions = 0 THEN heard.as_of END,
+    jsonb_build_object('as_of', CASE WHEN never.partitions = 0 THEN newest.as_of END,
         'never_heard', never.partitions) AS detail
 FROM (SELECT to_timestamp(min(commit_us) / 1000000.0) AS as_of, count(commit_us) AS partitions
-      FROM read_model.heartbeat) heard
+      FROM read_model.heartbeat) newest
 CROSS JOIN LATERAL (
-    SELECT greatest(0, count(*) - heard.partitions) AS partitions FROM retail.pipeline_heartbeat
-    WHERE beat > 60 AND (heard.partitions = 0 OR occurred_at > %(now)s - interval '60 s')) never
-WHERE heard.as_of < %(now)s - interval '60 s' OR never.partitions > 0
+    SELECT greatest(0, count(*) - newest.partitions) AS partitions FROM retail.pipeline_heartbeat
+    WHERE beat > 60 AND (newest.partitions = 0 OR occurred_at > %(now)s - interval '60 s')) never
+WHERE newest.as_of < %(now)s - interval '60 s' OR never.partitions > 0
 """
 
 KINDS: Final = (

@@ -81,7 +81,7 @@ def refuse_waiting_count(
 
 
 def ask_for_recount(*, count_id: int, actor: str, command_id: UUID | None = None) -> None:
-    """Require a second count: this draft can't be approved, and a new count replaces it."""
+    """Require a second count. The draft can't be approved then; the next count replaces it."""
 
     def work() -> Done:
         count = locked_draft(count_id)

@@ -8,7 +8,8 @@ import os
 from collections.abc import Mapping
 from typing import Any, Final
 
-# Without these limits, a process waits minutes for a dead server, as long as TCP's own timeouts.
+# `connect_timeout` is in seconds, `tcp_user_timeout` in milliseconds. Without them, a process would
+# wait for a dead server until TCP's own timeouts end, which takes minutes.
 _LIMITS: Final[Mapping[str, Any]] = {"connect_timeout": 5, "tcp_user_timeout": 10_000}
 _ALIVE: Final = """
 INSERT INTO read_model.service_heartbeat (service, pid, at, detail)

@@ -88,7 +88,7 @@ WEEK: Final = 7
 
 
 def after(status: Status, action: Action, *, line_id: int) -> Status | Literal["gone"]:
-    """Return the status after `action` if units stay open; `Conflict` if it is forbidden."""
+    """Return the status after `action`, if units stay open; raise `Conflict` if it is forbidden."""
     found = ALLOWED.get((status, action))
     if found is None:
         message = Message(

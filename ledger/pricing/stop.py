@@ -50,7 +50,7 @@ class _Scheduled(TimelineRow):
 def set_price_kill_switch(
     *, is_on: bool, actor: str | None, command_id: UUID | None = None
 ) -> PricesStopped:
-    """Stop or allow rule-made prices in every store.
+    """Stop or allow rule-made prices in every store; return the number of rolled-back prices.
 
     During a stop, price proposals still open and change, but none can be approved. A stop also
     rolls back each rule-made price that is not in force yet. Its end restores none of these prices.

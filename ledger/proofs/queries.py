@@ -38,7 +38,7 @@ def proven_runs(code: str, revision: int, *, limit: int) -> list[str]:
 
 
 def is_full_proof_due(code: str, revision: int) -> bool:
-    """Return True unless these rules had a full proof without a difference on the last 7 UTC days.
+    """Return True unless these rules had a full proof without a difference in the last 7 UTC days.
 
     A full proof recomputes history from its first record.
     """

@@ -102,8 +102,8 @@ def _write_decisions(plans: Sequence[Plan], actor: str | None) -> None:
     )
     execute(
         "UPDATE app.reorder_proposal AS p SET decided_action = 'approve', decided_by = %s,"
-        " decided_at = clock_timestamp(), decided_units = said.units"
-        " FROM unnest(%s::text[], %s::bigint[]) AS said (id, units) WHERE p.reorder_id = said.id",
+        " decided_at = clock_timestamp(), decided_units = plan.units"
+        " FROM unnest(%s::text[], %s::bigint[]) AS plan (id, units) WHERE p.reorder_id = plan.id",
         actor,
         [plan.row.id for plan in plans],
         [plan.units for plan in plans],

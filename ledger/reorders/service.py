@@ -104,7 +104,10 @@ def approve_reorders(
 
 
 def approve_automatically(commands: Sequence[ApproveReorder]) -> list[ApprovalOutcome]:
-    """Approve needs by rule. Their orders are sent at once and record no actor."""
+    """Approve needs by rule; return the outcomes in the order of `commands`.
+
+    Their orders are sent at once and record no actor.
+    """
     with ledger_transaction():
         return _order(commands, Approver(None, automatic=True))
 
@@ -112,7 +115,10 @@ def approve_automatically(commands: Sequence[ApproveReorder]) -> list[ApprovalOu
 def approve_and_send(
     commands: Sequence[ApproveReorder], approver: Approver
 ) -> list[ApprovalOutcome]:
-    """Approve needs and send their orders at once, as part of the caller's transaction."""
+    """Approve needs and send their orders at once, as part of the caller's transaction.
+
+    Return the outcomes in the order of `commands`.
+    """
     return _order(commands, approver)
 
 

@@ -59,7 +59,8 @@ _DEAD: Final = Figure(
 _GAUGES: Final = (_ENDPOINTS, _WAITING, _OLDEST, _DEAD)
 FIGURES: Final = (_ATTEMPTS, *_GAUGES)
 
-# Messages of a stopped webhook wait by intention, so they would hide those of the active ones.
+# Waiting messages of stopped webhooks are left out: they wait by intention, and would hide a delay
+# of the active webhooks.
 _MESSAGES: Final = """
 SELECT split_part(m.type, '.', 1) AS kind,
        count(*) FILTER (WHERE m.status = 'waiting' AND w.status = 'active') AS waiting,
@@ -97,7 +98,8 @@ class SenderMetrics:
         self._attempts = Counter(
             _ATTEMPTS.name, _ATTEMPTS.about, _ATTEMPTS.labels, registry=self.registry
         )
-        # A series that begins at 0 shows its first increase; one that begins at 1 doesn't.
+        # Create each series with 0. Prometheus doesn't see the first increase of a series that
+        # begins at 1.
         for kind in KINDS:
             for result in RESULTS:
                 self._attempts.labels(kind, result)
