@@ -54,7 +54,7 @@ class OutOfScope(PermissionDenied):
 
 
 class RowOutOfScope(OutOfScope):
-    """Refusal of a row that another store owns; the request named an id and no location."""
+    """Refusal of another store's row, which the request named by an id and without a location."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +97,8 @@ def grants_of(person: User | AnonymousUser) -> Grants:
 def read_grants(people: Collection[User]) -> None:
     """Read the roles and the stores of `people` with one query, and cache them for `grants_of`.
 
-    A caller who needs the grants of many people calls this first. An object in `people` lives for
-    one request or one check, so changed roles and stores apply from the next one on.
+    A caller who needs the grants of many people calls this first. Each request and each check loads
+    its own `User` objects, so it uses the roles and stores of that moment.
     """
     if not people:
         return
@@ -154,9 +154,9 @@ def bound(parts: Iterator[T], scope: Scope) -> Iterator[T]:
 def require_store(location: str, *, field: str = "location") -> None:
     """Raise `OutOfScope` for a location that is not in the current scope.
 
-    With `field`, the message contains the location; use it only if the request itself contained the
-    location. With `field=""` the message doesn't reveal the store, and the error is
-    `RowOutOfScope`.
+    Give `field`, the name of a field, only if the request itself contained the location: the
+    message then names the location. With `field=""` the message doesn't reveal the store, and the
+    error is `RowOutOfScope`.
     """
     if not current().allows(location):
         kind = OutOfScope if field else RowOutOfScope
@@ -188,9 +188,13 @@ def require_company() -> None:
 
 
 def _refusal(location: str, field: str) -> str:
-    named = f"{field} {location}" if field else gettext_noop("This record")
+    if not field:
+        return gettext_noop(
+            "This record belongs to a store that is not one of yours. Nothing was changed. "
+            "Choose one of your own stores, or ask an operator for a membership."
+        )
     return Message(
-        "%(named)s belongs to a store that is not one of yours. Nothing was changed. "
+        "%(location)s is not one of your stores. Nothing was changed. "
         "Choose one of your own stores, or ask an operator for a membership.",
-        named=named,
+        location=location,
     )

@@ -84,7 +84,7 @@ def verify(connection: psycopg.Connection, outside: Head) -> Verdict:
                 Break(
                     None,
                     int(row[0]),
-                    "the entry has no place: it was inserted without the log's trigger",
+                    "the entry is not in the chain: it was inserted without the log's trigger",
                 )
             )
     return Verdict(head, tuple(breaks[:_MOST]))

@@ -58,7 +58,11 @@ def locked_request(request_id: int) -> WaitingRequest:
     require_store(request.location, field="")
     if request.status != "waiting":
         who, at = person(request.decided_by), request.decision_time
-        what = f"{request.quantity_units} {request.reason.replace('_', ' ')}"
+        what = Message(
+            "%(units)s units, %(reason)s",
+            units=f"{request.quantity_units:,}",
+            reason=Message(request.reason.replace("_", " ")),
+        )
         message = Message(
             "%(who)s has %(status)s this request (%(what)s) already, %(at)s",
             who=who,

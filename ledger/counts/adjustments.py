@@ -11,7 +11,6 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from inventory.explain.formatting import money_text
 from inventory.tables.columns import AMOUNT_MAX
 from inventory.tables.stock_adjustment import SIGNS as ADJUSTMENT_SIGNS
 from ledger.access.scope import require_company
@@ -19,6 +18,7 @@ from ledger.counts.adjustment_request import decide_request, locked_request
 from ledger.counts.service import Adjust, book_adjustment
 from ledger.items.names import check_known
 from ledger.kernel import checks
+from ledger.kernel.amounts import amount_text
 from ledger.kernel.errors import Conflict, refuse
 from ledger.kernel.idempotency import Written, run_command
 from ledger.kernel.refusal_text import moment_text, person
@@ -79,12 +79,12 @@ class _CostAndLimit:
 
 
 def on_hand_sign(reason: str) -> int:
-    """Return +1, −1 or 0: the effect of one unit of this reason on on-hand."""
+    """Return by how much one unit of this reason changes on-hand: +1, −1 or 0."""
     return ADJUSTMENT_SIGNS[reason][0]
 
 
 def unavailable_sign(reason: str) -> int:
-    """Return +1, −1 or 0: the effect of one unit of this reason on unavailable stock."""
+    """Return by how much one unit of this reason changes unavailable stock: +1, −1 or 0."""
     return ADJUSTMENT_SIGNS[reason][1]
 
 
@@ -103,9 +103,9 @@ def worth_of(*, wanted: Adjust) -> tuple[int | None, bool]:
 def request_adjustment(
     *, wanted: Adjust, actor: str, command_id: UUID | None = None
 ) -> Booked | Waiting:
-    """Book the adjustment, or store a request if another person has to approve it.
+    """Book the adjustment and return `Booked`, or store a request and return `Waiting`.
 
-    A request waits if its value is above the limit or its cost is unknown.
+    Another person has to approve an adjustment whose value is above the limit or unknown.
     """
     inv_key = wanted.check()
 
@@ -177,10 +177,11 @@ def set_adjustment_limit(*, limit_minor: int, actor: str, shown_minor: int | Non
     with ledger_transaction():
         before = _of_setting(_LimitInForce, "SELECT * FROM app.setting WHERE id = 1 FOR UPDATE")
         if shown_minor not in (None, before.adjustment_limit_minor):
-            now = money_text(before.adjustment_limit_minor)
+            now = amount_text(before.adjustment_limit_minor)
             who, at = person(before.updated_by), moment_text(before.updated_at)
             message = Message(
-                "%(who)s has set the limit to %(now)s at %(at)s, after this page was loaded",
+                "%(who)s has set the limit to %(now)s at %(at)s, after this page was loaded: check "
+                "it, and set it again if needed",
                 who=who,
                 now=now,
                 at=at,

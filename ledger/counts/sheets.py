@@ -190,7 +190,7 @@ def _store(sheet: OpenSheet, entry: Entry, now: datetime) -> None:
     units = checks.integer("units", entry.units * item.pack_units)
     counted_at = checks.check_business_time("counted_at", entry.counted_at) or now
     if not checks.is_correctable(counted_at, now):
-        refuse("counted_at", counted_at, "at most 48 h ago: count again")
+        refuse("counted_at", counted_at, "more than 48 h ago: count again")
     execute(
         "INSERT INTO app.count_entry (entry_id, sheet_id, sku, units, counted_at)"
         " VALUES (%s, %s, %s, %s, %s) ON CONFLICT (entry_id) DO NOTHING",
@@ -211,7 +211,7 @@ def _draft(sheet: OpenSheet, tally: Tally, now: datetime, actor: str) -> int:
     inv_key = checks.key(sheet.location, tally.sku)
     checks.integer("units", tally.units)
     if not checks.is_correctable(tally.counted_at, now):
-        refuse("counted_at", tally.counted_at, "at most 48 h ago: count again")
+        refuse("counted_at", tally.counted_at, "more than 48 h ago: count again")
     first = _void_drafts(inv_key, now, actor)
     count_id = insert(
         "stock_count",
@@ -243,8 +243,9 @@ def _void_drafts(inv_key: str, now: datetime, actor: str) -> int | None:
     """Void the drafts of a key; return the id of the newest one that needed a second count.
 
     The caller's new count is the second count of that draft, so the tolerance doesn't apply to the
-    new count. Return None if there is no such draft. A draft that could be approved, or that is too
-    old for approval, doesn't count, because it would exempt a wrong new count from the tolerance.
+    new count. Return None if there is no such draft. Drafts that could be approved, and drafts too
+    old for approval, are voided but not returned: they must not exempt a wrong new count from the
+    tolerance.
     """
     execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 10))", f"count {inv_key}")
     # One statement reads and voids: an approval could commit between two statements.

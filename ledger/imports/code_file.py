@@ -59,7 +59,7 @@ def decoded(content: bytes) -> str:
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError:
-        refuse(_FILE, None, "text in UTF-8: save it as “CSV UTF-8”")
+        refuse(_FILE, None, "not text in UTF-8: save it as “CSV UTF-8”")
 
 
 def code_rows(text: str) -> Iterator[CodeRow | BadCodeRow]:
@@ -128,7 +128,7 @@ def _command(given: Mapping[str, str]) -> DescribeCode:
         refuse("code", code, "must not be empty")
     if supplier:
         if units != 1:
-            refuse("units", units, "1 for the code of a supplier: cases have GTINs")
+            refuse("units", units, "must be 1 for the code of a supplier: give the case a GTIN")
         return DescribeSupplierCode(supplier_code(supplier, code), supplier, code, sku, is_active)
     if _ROUNDED.match(code.upper()):
         refuse(

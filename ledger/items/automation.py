@@ -44,8 +44,8 @@ def set_automation(
 
 
 def _refuse_moved(item: LockedItem, shown: Mapping[str, object]) -> None:
-    said = changes_text(item.policy, shown)
-    if said:
+    changes = changes_text(item.policy, shown)
+    if changes:
         last = Message(
             "last by %(writer)s, %(write_time)s", writer=item.writer, write_time=item.write_time
         )
@@ -53,6 +53,6 @@ def _refuse_moved(item: LockedItem, shown: Mapping[str, object]) -> None:
             "%(inv_key)s has changed since it was shown, %(last)s: %(said)s",
             inv_key=item.inv_key,
             last=last,
-            said=said,
+            said=changes,
         )
         raise Conflict(message)

@@ -198,10 +198,10 @@ def _update(command: Describe, values: Mapping[str, object]) -> None:
 
 def _refuse_moved(before: Describe, shown: Mapping[str, object]) -> None:
     now = asdict(before)
-    said = changes_text(now, {name: shown[name] for name in now if name in shown})
-    if said:
+    changes = changes_text(now, {name: shown[name] for name in now if name in shown})
+    if changes:
         message = Message(
-            "%(code)s has changed since it was shown: %(said)s", code=before.code, said=said
+            "%(code)s has changed since it was shown: %(said)s", code=before.code, said=changes
         )
         raise Conflict(message)
 

@@ -162,5 +162,5 @@ def locked_item(*, location: str, sku: str) -> LockedItem:
     require_store(location)
     found = fetch_one("SELECT * FROM retail.item_location WHERE inv_key = %s FOR UPDATE", inv_key)
     if found is None:
-        refuse("inv_key", inv_key, "must be ranged first")
+        refuse("inv_key", inv_key, "not ranged at this location: range the item first")
     return typed(LockedItem, found | {"policy": found})

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from ledger.kernel.refusal_text import moment_text, person
+from ledger.messages import joined
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,4 +17,4 @@ class LastChange:
     @property
     def author(self) -> str:
         """Person and time as text: `ann, 2026-11-21 10:42 UTC`."""
-        return f"{person(self.actor)}, {moment_text(self.at)}"
+        return joined([person(self.actor), moment_text(self.at)])

@@ -6,8 +6,8 @@ from typing import Final, Generic, TypeVar
 
 from typing_extensions import override
 
-from inventory.explain.formatting import money_text
 from ledger.access.scope import require_key
+from ledger.kernel.amounts import amount_text
 from ledger.kernel.errors import refuse
 from ledger.kernel.refusal_text import moment_text, person
 from ledger.kernel.row_parts import Keyed
@@ -91,7 +91,7 @@ class PriceProposal(Proposal):
     @override
     def asks(self) -> str:
         """The proposed price as a clause."""
-        return Message(" and asks for %(new_minor)s", new_minor=money_text(self.new_minor))
+        return Message(" and asks for %(new_minor)s", new_minor=amount_text(self.new_minor))
 
 
 P_co = TypeVar("P_co", bound=Proposal, covariant=True)

@@ -85,7 +85,8 @@ def refuse_if_moved(row: Proposal, decision: Decision, *, allowed: tuple[str, ..
         raise Conflict(message)
     snoozed = row.decided_action == "snooze"
     if row.status not in allowed:
-        why = f": {_snoozed(row, decision)}" if snoozed and row.status == "snoozed" else ""
+        is_snoozed = snoozed and row.status == "snoozed"
+        why = Message(": %(why)s", why=_snoozed(row, decision)) if is_snoozed else ""
         since = (
             "" if why else Message(", since %(updated_at)s", updated_at=moment_text(row.updated_at))
         )
@@ -212,7 +213,11 @@ def answer_need(answer: Answer, *, is_order: bool = False) -> None:
         refuse(
             "reorder_id",
             answer.reorder_id,
-            Message("a need of %(location)s for %(sku)s", location=location, sku=sku),
+            Message(
+                "a need of another item: choose a need of %(location)s for %(sku)s",
+                location=location,
+                sku=sku,
+            ),
         )
     decision = Decision(REORDERS, answer.reorder_id, "approve", answer.shown_revision, answer.actor)
     refuse_if_moved(need, decision, allowed=("open",))

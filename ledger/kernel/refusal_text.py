@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Final
 
 from inventory.explain.formatting import money_text
+from ledger.kernel.amounts import amount_text
 from ledger.kernel.errors import ServiceError
 from ledger.messages import (
     Message,
@@ -45,6 +46,7 @@ LABELS: Final[Mapping[str, str]] = MappingProxyType(
         "due_on": gettext_noop("Due"),
         "discrepancy_reason": gettext_noop("Reason"),
         "sku": gettext_noop("SKU"),
+        "inv_key": gettext_noop("Item"),
     }
 )
 _ENDS: Final = ("_units", "_minor", "_at", "_on")
@@ -53,7 +55,7 @@ _NOT_ON_FORMS: Final = frozenset({"actor", "form", "command_id", "entries", "ord
 
 
 def person(name: str | None) -> str:
-    """Return the name of a person, or "the system" for rules and imports."""
+    """Return the name of a person, or "the system" if a program wrote the row (None)."""
     return name or Message("the system")
 
 
@@ -75,7 +77,7 @@ def label(field: str, translate: Translate = untranslated) -> str:
 
 
 def value_text(field: str, value: object, translate: Translate = untranslated) -> str:
-    """Return a value as pages show it: `6.49` for 649 minor units; an empty text for None."""
+    """Return a value as lists show it: `6.49` for 649 minor units; an empty text for None."""
     match value:
         case None | "":
             return ""
@@ -92,6 +94,13 @@ def value_text(field: str, value: object, translate: Translate = untranslated) -
         case _:
             text = translated(value, translate) if isinstance(value, str) else str(value)
             return f"“{_short(text)}”"
+
+
+def _message_value(field: str, value: object, translate: Translate = untranslated) -> str:
+    """Return a value as messages show it: like `value_text`, but `€6.49` for 649 minor units."""
+    if field.endswith("_minor") and isinstance(value, int):
+        return amount_text(value)
+    return value_text(field, value, translate)
 
 
 def _is_amount(field: str) -> bool:
@@ -116,9 +125,9 @@ def names_text(fields: Iterable[str], translate: Translate = untranslated) -> st
 
 
 def changes_text(now: Mapping[str, object], seen: Mapping[str, object]) -> str:
-    """Return each value that differs from the one a person saw: `minimum order is 10.00, was 0.00`.
+    """Return each value that differs from the one that the person saw; empty if none differs.
 
-    The text is empty if none differs.
+    Example: `minimum order is €10.00, was €0.00`.
     """
     changes = [
         Message(
@@ -134,7 +143,7 @@ def changes_text(now: Mapping[str, object], seen: Mapping[str, object]) -> str:
 
 
 def _plain(field: str, value: object) -> str:
-    text = _short(value) if isinstance(value, str) else value_text(field, value)
+    text = _short(value) if isinstance(value, str) else _message_value(field, value)
     return text or Message("empty")
 
 
@@ -143,7 +152,7 @@ def refusal_message(error: ServiceError) -> str:
     rule = as_message(error.rule)
     if error.field in _NOT_ON_FORMS:
         return Message("%(rule)s.", rule=rule)
-    value = value_text(error.field, error.value)
+    value = _message_value(error.field, error.value)
     parts = {"field": Message(label(error.field)), "rule": rule}
     if not value:
         return Message("%(field)s: %(rule)s.", **parts)
@@ -155,7 +164,7 @@ def refusal_text(error: ServiceError, translate: Translate = untranslated) -> st
     if error.field in _NOT_ON_FORMS:
         return f"{sentence(error.rule, translate)}."
     parts = {"field": label(error.field, translate), "rule": translated(error.rule, translate)}
-    value = value_text(error.field, error.value, translate)
+    value = _message_value(error.field, error.value, translate)
     if not value:
         return translate("%(field)s: %(rule)s.") % parts
     return translate("%(field)s: %(rule)s; got %(value)s.") % {**parts, "value": value}

@@ -30,7 +30,9 @@ UNIQUE_MESSAGES: Final = {
         "this item already has a rule-made price on that day"
     ),
     "item_location_key_unique": gettext_noop("the item is ranged here already"),
-    "supplier_code_letters": gettext_noop("the supplier has this code already, in other letters"),
+    "supplier_code_letters": gettext_noop(
+        "the supplier has this code already, with other capital letters"
+    ),
     "pending_item_once": gettext_noop("this is being sent already"),
 }
 
@@ -63,7 +65,8 @@ def _translated(refusal: IntegrityError) -> Exception:
         return Conflict(UNIQUE_MESSAGES[constraint])
     # Postgres' error text contains the complete row, so it isn't shown: only `__cause__` has it.
     field = cause.diag.column_name or constraint
-    return ServiceError(field, None, "not allowed by this rule of the database")
+    rule = gettext_noop("a value breaks this rule of the database: correct it, or ask an operator")
+    return ServiceError(field, None, rule)
 
 
 def execute(statement: str, *parameters: Any) -> int:  # noqa: ANN401 -- any SQL value
@@ -169,7 +172,7 @@ def log_actions(
     execute(
         "INSERT INTO app.action_log (actor, action, subject, detail)"
         " SELECT %s, action, subject, detail::jsonb"
-        " FROM unnest(%s::text[], %s::text[], %s::text[]) AS said (action, subject, detail)",
+        " FROM unnest(%s::text[], %s::text[], %s::text[]) AS entry (action, subject, detail)",
         actor,
         [action for action, _, _ in entries],
         [subject for _, subject, _ in entries],

@@ -150,7 +150,10 @@ def restore_order_units(
             refuse(
                 "units",
                 units,
-                Message("at most %(cancelled)s, the cancelled units", cancelled=cancelled),
+                Message(
+                    "at most %(cancelled)s, because no more units of this line are cancelled",
+                    cancelled=cancelled,
+                ),
             )
         return LineChanges(cancelled_units=cancelled - units)
 

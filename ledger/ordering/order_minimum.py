@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from inventory.explain.formatting import money_text
+from ledger.kernel.amounts import amount_text
 from ledger.kernel.errors import ServiceError
 from ledger.messages import Message
 from ledger.ordering.supplier_terms import Terms
@@ -24,9 +25,9 @@ def below_minimum(
                 "which is %(least)s. Pick more, tick to send below the minimum, or approve without "
                 "sending",
                 location=location,
-                value=money_text(value),
+                value=amount_text(value),
                 name=name,
-                least=money_text(least),
+                least=amount_text(least),
             )
             refused[code, location] = ServiceError("order", money_text(value), rule)
     return refused

@@ -15,6 +15,7 @@ from uuid import UUID
 from inventory.explain.formatting import money_text
 from ledger.access.scope import require_key, require_store
 from ledger.kernel import checks
+from ledger.kernel.amounts import amount_text
 from ledger.kernel.errors import Conflict, refuse
 from ledger.kernel.idempotency import run_command
 from ledger.kernel.last_change import LastChange
@@ -197,7 +198,7 @@ def _drafts(order_ref: str) -> Sequence[OrderLine]:
     sql = "SELECT sent_by, sent_at FROM app.purchase_order WHERE order_ref = %s"
     sent = read_one(_Sent, sql, order_ref)
     if sent is None or sent.sent_at is None:
-        refuse("order_ref", order_ref, "an order with at least one draft line")
+        refuse("order_ref", order_ref, "no order with a draft line has this reference")
     who, at = person(sent.sent_by), moment_text(sent.sent_at)
     message = Message(
         "%(who)s has already sent %(order_ref)s, %(at)s", who=who, order_ref=order_ref, at=at
@@ -255,8 +256,8 @@ def _refuse_terms(order_ref: str, lines: Sequence[OrderLine], *, allowed: bool) 
             "%(order_ref)s is worth %(value)s, below the supplier's minimum of %(least)s. Order "
             "more, or tick to send below the minimum",
             order_ref=order_ref,
-            value=money_text(value),
-            least=money_text(least),
+            value=amount_text(value),
+            least=amount_text(least),
         )
         refuse("order", money_text(value), rule)
 
@@ -290,7 +291,7 @@ def refuse_inactive(terms: Terms) -> None:
         refuse(
             "supplier",
             terms.code,
-            "an active supplier: this one is not active, so choose another one",
+            "this supplier is not active: choose another one",
         )
 
 

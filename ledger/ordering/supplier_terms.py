@@ -156,8 +156,8 @@ def _write(code: str, values: Mapping[str, object]) -> None:
 
 def _refuse_moved(supplier: LockedSupplier, shown: Mapping[str, object]) -> None:
     seen = {name: shown[name] for name in COLUMNS if name in shown}
-    said = changes_text(_with_days(supplier.terms), _with_days(seen))
-    if not said:
+    changes = changes_text(_with_days(supplier.terms), _with_days(seen))
+    if not changes:
         return
     last = read_one(
         LastChange,
@@ -171,7 +171,7 @@ def _refuse_moved(supplier: LockedSupplier, shown: Mapping[str, object]) -> None
         "%(name)s has changed since it was shown, by %(who)s: %(said)s",
         name=supplier.name,
         who=who,
-        said=said,
+        said=changes,
     )
     raise Conflict(message)
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from inventory.explain.formatting import money_text
+from ledger.kernel.amounts import amount_text
 from ledger.kernel.errors import ServiceError
 from ledger.kernel.unscoped_rows import read_one
 from ledger.messages import Message
@@ -25,7 +25,6 @@ SELECT min(cost_minor) FILTER (WHERE cost_minor > 0) AS least_cost_minor,
        min(regular_minor) AS least_regular_minor, max(regular_minor) AS most_regular_minor
 FROM retail.item_location WHERE sku = %s AND inv_key <> %s
 """
-_ASK: Final = Message("unless you tick that the amount is correct")
 PRICE: Final = "price_minor"
 COST: Final = "cost_minor"
 REGULAR: Final = "regular_minor"
@@ -63,9 +62,9 @@ def require_plausible(price_minor: int, usual: int | None) -> None:
     """Raise `ImplausiblePrice` for a price below half or above twice `usual`, if that is given."""
     if usual is not None and is_implausible(price_minor, least_minor=usual, most_minor=usual):
         rule = Message(
-            "at most twice and at least half of the last price, %(usual)s, %(ask)s",
-            usual=money_text(usual),
-            ask=_ASK,
+            "more than twice or less than half of the last price, %(usual)s: correct it, or tick "
+            "that the amount is correct",
+            usual=amount_text(usual),
         )
         raise ImplausiblePrice(PRICE, price_minor, rule)
 
@@ -86,11 +85,11 @@ def require_plausible_policy(sku: str, inv_key: str, policy: Mapping[str, object
         if not isinstance(typed, int) or least is None or most is None:
             continue
         if is_implausible(typed, least_minor=least, most_minor=most):
-            span = " to ".join(dict.fromkeys((money_text(least), money_text(most))))
+            span = " to ".join(dict.fromkeys((amount_text(least), amount_text(most))))
             rule = Message(
-                "at most twice and at least half of what other locations have, %(span)s, %(ask)s",
+                "more than twice or less than half of what other locations have, %(span)s: correct "
+                "it, or tick that the amount is correct",
                 span=span,
-                ask=_ASK,
             )
             raise ImplausiblePrice(column, typed, rule)
     if known.most_regular_minor is None:
@@ -100,6 +99,8 @@ def require_plausible_policy(sku: str, inv_key: str, policy: Mapping[str, object
 def _require_plausible_regular(regular: object, cost: object) -> None:
     if isinstance(regular, int) and isinstance(cost, int) and 0 < cost * FACTOR_OF_COST < regular:
         rule = Message(
-            "at most ten times the cost of %(cost)s, %(ask)s", cost=money_text(cost), ask=_ASK
+            "more than ten times the cost of %(cost)s: correct it, or tick that the amount is "
+            "correct",
+            cost=amount_text(cost),
         )
         raise ImplausiblePrice(REGULAR, regular, rule)

@@ -12,10 +12,10 @@ from typing import Final, NamedTuple
 from uuid import UUID
 
 from cdc.contracts.times import moment_of, us_of
-from inventory.explain.formatting import money_text
 from inventory.model.arithmetic import WINDOW_US, window_start
 from ledger.items.service import LockedItem, locked_item
 from ledger.kernel import checks
+from ledger.kernel.amounts import amount_text
 from ledger.kernel.bulk_insert import insert_many
 from ledger.kernel.errors import Conflict, refuse
 from ledger.kernel.idempotency import Written, run_command
@@ -28,7 +28,7 @@ from ledger.kernel.transactions import (
     ledger_transaction,
     log_action,
 )
-from ledger.messages import Message
+from ledger.messages import Message, gettext_noop
 from ledger.pricing.plausibility import require_plausible, usual_minor
 from ledger.pricing.timeline import PriceStep, TimelineRow, newest_price, step_before
 
@@ -76,7 +76,9 @@ class SetPrice:
         if self.kind == "emergency":
             checks.text("reason", self.reason)
             if self.effective_from is not None:
-                rule = "empty: an emergency price always starts within ten minutes"
+                rule = gettext_noop(
+                    "must be empty: an emergency price always starts within ten minutes"
+                )
                 refuse("effective_from", self.effective_from, rule)
 
 
@@ -127,12 +129,12 @@ def _newest_as_shown(inv_key: str, shown_price_id: int | None) -> TimelineRow | 
     if shown_price_id in (None, found):
         return newest
     if newest is None:
-        refuse("shown_price_id", shown_price_id, "the newest price of this item")
+        refuse("shown_price_id", shown_price_id, "this item has no price: reload the page")
     message = Message(
         "%(inv_key)s has got another price since: %(price_minor)s from "
         "%(effective_from)s on, %(kind)s, %(origin)s",
         inv_key=inv_key,
-        price_minor=money_text(newest.price_minor),
+        price_minor=amount_text(newest.price_minor),
         effective_from=moment_text(newest.effective_from),
         kind=Message(newest.kind),
         origin=newest.origin,
@@ -162,7 +164,7 @@ def write_price(
         refuse(
             "price_minor",
             price.price_minor,
-            Message("not below the floor of %(floor)s", floor=money_text(floor)),
+            Message("not below the floor of %(floor)s", floor=amount_text(floor)),
         )
     before = newest_price(item.inv_key)
     price_id = insert(

@@ -84,7 +84,7 @@ def range_new_item(
 
 def _check(item: NewItem, inv_key: str) -> None:
     if not fetch_value(_IS_LOCATION, item.location, item.location, inv_key):
-        refuse("location", item.location, "an existing location")
+        refuse("location", item.location, "no such location: check its code")
     _refuse_unknown_supplier(item.policy.get("supplier"))
     if len(item.name) > LONGEST_NAME:
         refuse(
@@ -96,4 +96,4 @@ def _check(item: NewItem, inv_key: str) -> None:
 
 def _refuse_unknown_supplier(code: object) -> None:
     if code is not None and not terms_of({str(code)})[str(code)].is_named:
-        refuse("supplier", code, "an existing supplier; add it first")
+        refuse("supplier", code, "no such supplier: add it first, or check its code")

@@ -167,7 +167,7 @@ def _own_fresh_receipt(
     if shown_version not in (None, receipt.version):
         message = Message(
             "delivery %(shipment_id)s has changed since it was shown, by %(actor)s, "
-            "%(write_time)s: now %(received_units)s received, %(damaged_units)s damaged",
+            "%(write_time)s: now %(received_units)s units received, %(damaged_units)s damaged",
             shipment_id=shipment_id,
             actor=person(actor),
             write_time=receipt.write_time,

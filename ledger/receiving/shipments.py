@@ -117,7 +117,7 @@ def receive_within(
     shown_open_units: int | None,
     actor: str | None,
 ) -> int:
-    """Execute `receive_shipment` inside the transaction of the caller."""
+    """Execute `receive_shipment` inside the caller's transaction; return the shipment row's id."""
     delivered.check()
     delivered.require_reason_if_empty()
     if shipment_line_id is not None:
@@ -162,7 +162,7 @@ def _last_receipt(line_id: int) -> str:
     if newest is None:
         return ""
     return Message(
-        ": %(writer)s has received %(units)s, %(write_time)s",
+        ": %(writer)s has received %(units)s units, %(write_time)s",
         writer=newest.writer,
         units=newest.units,
         write_time=newest.write_time,
@@ -206,7 +206,7 @@ def _receive_announced(
         refuse(
             "shipment_line_id",
             shipment_id,
-            Message("a delivery of order line %(line_id)s", line_id=line_id),
+            Message("not a delivery of order line %(line_id)s: choose one", line_id=line_id),
         )
     # Lock the line before the shipment. Otherwise two receipts of one line could deadlock.
     line = None if announced is None else locked_line(announced)

@@ -181,7 +181,7 @@ def _plan(
             raise Conflict(message)
         item = known.items.get(row.inv_key)
         if item is None:
-            refuse("inv_key", row.inv_key, "must be ranged first")
+            refuse("inv_key", row.inv_key, "not ranged at this location: range the item first")
         return Plan(row, item, _parts(approval, row, item, approver, known))
     except LedgerError as refusal:
         return refusal
@@ -224,7 +224,7 @@ def _parts(
         if not supplier:
             refuse("supplier", None, "an order needs a supplier: set one on the item first")
         if part.supplier and not known.terms[supplier].is_named:
-            refuse("supplier", supplier, "an existing supplier; add it first")
+            refuse("supplier", supplier, "no such supplier: add it first, or check its code")
         refuse_inactive(known.terms[supplier])
         checks.not_past("due_on", part.due_on, known.now)
         checked.append(Part(part.units, supplier, part.due_on))
@@ -243,7 +243,7 @@ def _first_approval(row: NeedProposal, approval: ApproveReorder, known: Known) -
         raise Conflict(message)
     if line is None:
         message = Message(
-            "%(who)s has already ordered %(decided_units)s, %(at)s",
+            "%(who)s has already ordered %(decided_units)s units, %(at)s",
             who=who,
             decided_units=row.decided_units,
             at=at,

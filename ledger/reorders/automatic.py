@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 from cdc.contracts.topics import ON_HAND_CHANGELOG
 from inventory.replenishment.attention import SENTENCES
 from inventory.tables.columns import QUANTITY_MAX
+from ledger.kernel.amounts import amount_text
 from ledger.kernel.pipeline import LIFE, OLDEST_US, is_stale
 from ledger.kernel.unscoped_rows import read_all
 from ledger.messages import Message, gettext_noop, joined
@@ -92,8 +93,8 @@ def _policy(case: Case) -> Iterable[Reason | None]:
             "above_limit",
             Message(
                 "it costs %(value_minor)s, more than the item's limit of %(auto_max_minor)s",
-                value_minor=_money(case.value_minor),
-                auto_max_minor=_money(case.auto_max_minor),
+                value_minor=amount_text(case.value_minor),
+                auto_max_minor=amount_text(case.auto_max_minor),
             ),
         )
     if case.flags:
@@ -170,14 +171,10 @@ def _group_reason(
     text = Message(
         "orders for this supplier and location come to %(reached)s, below its minimum "
         "of %(minimum_order_minor)s",
-        reached=_money(reached[case.group]),
-        minimum_order_minor=_money(case.minimum_order_minor),
+        reached=amount_text(reached[case.group]),
+        minimum_order_minor=amount_text(case.minimum_order_minor),
     )
     return (Reason("below_minimum", text),)
-
-
-def _money(minor: int) -> str:
-    return f"{minor // 100:,}.{minor % 100:02d}"
 
 
 _CASES: Final = f"""

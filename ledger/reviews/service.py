@@ -69,7 +69,9 @@ class RequestReview:
 
 
 def request_review(request: RequestReview, *, actor: str) -> Review:
-    """Record the difference for review. The same difference for the same rules is recorded once.
+    """Record the difference for review; return the review.
+
+    The same difference for the same rules is recorded once.
 
     Raises:
         ServiceError: the person may not request reviews, or nothing differs.
@@ -77,7 +79,9 @@ def request_review(request: RequestReview, *, actor: str) -> Review:
     """
     require_role(actor, REVIEWERS)
     if not request.keys:
-        refuse("digest", request.digest, "a difference with at least one key")
+        refuse(
+            "digest", request.digest, "no key differs between these runs: nothing needs a review"
+        )
 
     def work() -> Done:
         _refuse_other_code(request.revision, request.code)
@@ -106,7 +110,9 @@ class Decision:
 def decide_review(
     review: Review, decision: Decision, *, actor: str, command_id: UUID | None = None
 ) -> Review:
-    """Approve or reject a review. The person who requested it can't approve it.
+    """Approve or reject a review; return it with its verdict.
+
+    The person who requested the review can't approve it.
 
     Raises:
         ServiceError: the person may not decide, or requested the review.
@@ -123,11 +129,12 @@ def decide_review(
         now = review_of(review.digest, review.revision, review.code)
         if now is not None and now.verdict in (APPROVED, REJECTED) and now.decided_at is not None:
             message = Message(
-                "%(decided_by)s has %(verdict)s this difference already, ",
+                "%(decided_by)s has %(verdict)s this difference already, %(at)s",
                 decided_by=now.decided_by,
-                verdict=now.verdict,
+                verdict=Message(now.verdict),
+                at=moment_text(now.decided_at),
             )
-            raise Conflict(message + moment_text(now.decided_at))
+            raise Conflict(message)
         if decision.verdict == APPROVED:
             _refuse_other_code(review.revision, review.code)
         values = (decision.verdict, decision.growth, decision.reason, actor)
@@ -147,9 +154,10 @@ def decide_review(
 def withdraw_review(
     review: Review, reason: str, *, actor: str, command_id: UUID | None = None
 ) -> Review:
-    """Withdraw the approval of a review. Promoting the revision then needs a new approval.
+    """Withdraw the approval of a review; return the review.
 
-    The person who requested the review, the one who approved it, and operators may do so.
+    Promoting the revision then needs a new approval. The person who requested the review, the
+    person who approved it, and operators may withdraw the approval.
 
     Raises:
         ServiceError: the person may not withdraw it.
@@ -162,7 +170,7 @@ def withdraw_review(
         execute(_LOCK, review.id)
         now = review_of(review.digest, review.revision, review.code)
         if now is None or now.verdict != APPROVED:
-            found = "gone" if now is None else now.verdict
+            found = Message("gone" if now is None else now.verdict)
             message = Message(
                 "only an approved review can be withdrawn, and this one is %(found)s", found=found
             )
@@ -211,10 +219,15 @@ def _refuse_other_code(revision: int, code: str) -> None:
     execute(_LOCK_REVISION, revision)
     other = open_review_of_other_code(revision, code)
     if other is not None:
-        message = (
-            f"the {other.verdict} review {other.digest:.12} of logic revision {revision} is for "
-            f"rules with the hash {other.code}, this one for rules with the hash {code}: reject or "
-            "withdraw that review first, or give these rules another logic revision"
+        message = Message(
+            "the %(verdict)s review %(digest)s of logic revision %(revision)s is for rules with "
+            "the hash %(other_code)s, this one for rules with the hash %(code)s: reject or "
+            "withdraw that review first, or give these rules another logic revision",
+            verdict=Message(other.verdict),
+            digest=other.digest[:12],
+            revision=revision,
+            other_code=other.code,
+            code=code,
         )
         raise Conflict(message)
 

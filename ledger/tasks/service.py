@@ -196,7 +196,7 @@ def _mark(record_id: str, action: str, reason: str, actor: str) -> RejectedRecor
     if not fresh:
         sql = "SELECT action, actor FROM app.rejected_mark WHERE record_id = %s"
         first = read_one(_Mark, sql, record_id)
-        who = "" if first is None else f": {first.action} by {person(first.actor)}"
+        who = "" if first is None else _settled_by(first)
         message = Message(
             "record %(record_id)s needs no decision any more%(who)s", record_id=record_id, who=who
         )
@@ -204,3 +204,7 @@ def _mark(record_id: str, action: str, reason: str, actor: str) -> RejectedRecor
     detail = {"reason": given, "rejected_for": record.reason}
     log_action(actor=actor, action=f"{action}_record", subject=record_id, detail=detail)
     return record
+
+
+def _settled_by(mark: _Mark) -> str:
+    return Message(": %(action)s by %(who)s", action=Message(mark.action), who=person(mark.actor))

@@ -14,7 +14,7 @@ from ledger.kernel import checks
 from ledger.kernel.errors import refuse
 from ledger.kernel.transactions import execute, fetch_column
 from ledger.kernel.unscoped_rows import read_one
-from ledger.messages import Message, gettext_noop
+from ledger.messages import Message, gettext_noop, joined
 
 BEYOND_STOCK: Final = gettext_noop("or confirm that more were sent than are recorded here")
 
@@ -85,9 +85,9 @@ def _refuse_end(field: str, inv_key: str) -> None:
     location, _, sku = inv_key.partition("|")
     known = read_one(_Whereabouts, "SELECT * FROM retail.whereabouts(%s, %s)", location, sku)
     if known is None or not known.sku_locations:
-        refuse("sku", sku, "an item that some location has")
+        refuse("sku", sku, "no location has this item in its range: check the SKU")
     if not known.location_known:
-        refuse(field, location, "an existing location")
+        refuse(field, location, "no such location: check its code")
     rule = Message(
         "this location doesn't have %(sku)s in its range: choose another one, or ask the buyer to "
         "add the item",
@@ -121,17 +121,17 @@ def refuse_beyond_stock(
             "units",
             units,
             Message(
-                "fewer units: %(location)s can't send so many; ask the people there",
+                "%(location)s can't send so many: choose fewer units, or ask the people there",
                 location=location,
             ),
         )
     rule = Message(
-        "at most %(free)s: %(location)s has %(on_hand_units)s of %(sku)s on hand and "
-        "has promised %(promised_units)s",
+        "at most %(free)s: %(location)s has %(on_hand_units)s units of %(sku)s on hand, and "
+        "has promised %(promised_units)s to customers or other transfers",
         free=free,
         location=location,
         on_hand_units=stock.on_hand_units,
         sku=sku,
         promised_units=stock.promised_units,
     )
-    refuse("units", units, f"{rule}; {or_else}" if or_else else rule)
+    refuse("units", units, joined([rule, Message(or_else)], "; ") if or_else else rule)

@@ -15,13 +15,14 @@ from ledger.kernel import checks
 from ledger.kernel.errors import Conflict, refuse
 from ledger.kernel.idempotency import Done, run_command
 from ledger.kernel.proposals import Answer, answer_need
+from ledger.kernel.refusal_text import person
 from ledger.kernel.transactions import (
     business_time_or_now,
     database_now,
     execute,
     log_action,
 )
-from ledger.messages import Message
+from ledger.messages import Message, joined
 from ledger.receiving.shipment_line import ShipmentLine
 from ledger.transfers.pair import LockedTransfer, Transfer, locked_transfer, write_pair
 from ledger.transfers.route import BEYOND_STOCK, Route, refuse_beyond_stock, refuse_unranged
@@ -185,7 +186,7 @@ def cancel_transfer(
         if not others_allowed and planner != actor:
             rule = Message(
                 "%(planner)s asked for it: ask them or store staff to cancel it",
-                planner=planner or "the system",
+                planner=person(planner),
             )
             refuse("actor", actor, rule)
         execute("DELETE FROM retail.shipment_line WHERE id = ANY(%s)", transfer.ids)
@@ -243,22 +244,21 @@ def move_transfer_due_date(
 
 
 def _must_be_on_its_way(arriving: ShipmentLine, shown_version: str | None) -> None:
-    said = Message(
+    problem = Message(
         "%(transfer_ref)s has changed since it was shown", transfer_ref=arriving.transfer_ref
     )
     if arriving.status != "shipped":
-        said = Message("%(transfer_ref)s is not on its way", transfer_ref=arriving.transfer_ref)
+        problem = Message("%(transfer_ref)s is not on its way", transfer_ref=arriving.transfer_ref)
     elif shown_version in (None, arriving.version):
         return
-    due = Message(", due %(due_on)s", due_on=arriving.due_on) if arriving.due_on else ""
-    left = Message(
+    last_write = Message(
         "last written by %(writer)s at %(write_time)s, now %(status)s",
         writer=arriving.writer,
         status=Message(arriving.status),
         write_time=arriving.write_time,
     )
-    message = f"{said}: {left}{due}"
-    raise Conflict(message)
+    due = [Message("due %(due_on)s", due_on=arriving.due_on)] if arriving.due_on else []
+    raise Conflict(joined([problem, joined([last_write, *due])], ": "))
 
 
 def _log(action: str, subject: str, transfer: Transfer, route: Route, actor: str | None) -> None:

@@ -109,7 +109,9 @@ class _Locked:
 def register_webhook(
     command: RegisterWebhook, owner: Owner, *, command_id: UUID | None = None
 ) -> Registered:
-    """Register an address; it receives only events that are newer than this command.
+    """Register an address; return the webhook's id and its new secret.
+
+    The address receives only events that are newer than this command.
 
     Raises:
         ServiceError: the address, a kind or the location is not valid.
@@ -136,7 +138,10 @@ def register_webhook(
 
 
 def rotate_secret(which: Which) -> Registered:
-    """Give a webhook a new secret; the former secret also signs messages for 24 hours."""
+    """Give a webhook a new secret, and return it.
+
+    For 24 hours each message has a signature by the former secret too.
+    """
     fresh: list[str] = []
 
     def work(hook: _Locked) -> None:
@@ -211,7 +216,7 @@ def replay_messages(which: Which, *, message_id: str = "") -> int:
         )
         queued.append(execute(statement, hook.id, message_id, message_id))
         if message_id and not queued[0]:
-            refuse("message_id", message_id, "a dead message of this webhook")
+            refuse("message_id", message_id, "this webhook has no dead message with this id")
 
     _command(which, "replay_webhook", work, content=message_id)
     return sum(queued)

@@ -29,7 +29,7 @@ from tests.ledger.routes import rule_of, rules_of, url_names
 ROLES = ("associate", "manager", "buyer", "lead", "pricing", "analyst", "operator")
 REFUSED = {403, 404}
 # The form of transfers lists the codes of all locations, and nothing else of other stores.
-UNKNOWN = {"reorders-approve": "no such proposal", "orders-send": "at least one draft line"}
+UNKNOWN = {"reorders-approve": "no such proposal", "orders-send": "no order with a draft line"}
 NAMES = {"transfers", "transfers-ask", "transfers-step"}
 # Find and Scan show each store's available units, but no other data of it (decision 0046).
 UNITS = {"find", "scan"}

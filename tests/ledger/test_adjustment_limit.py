@@ -45,7 +45,7 @@ def test_who_sets_it_second_reads_what_the_first_has_set(ledger: psycopg.Connect
     page = answer.content.decode()
     assert answer.status_code == 409
     assert re.search(
-        r"ann has set the limit to 5\.00 at 20.* UTC, after this page was loaded", page
+        r"ann has set the limit to €5\.00 at 20.* UTC, after this page was loaded", page
     )
     assert re.search(r'name="limit" [^>]* value="25\.00"', page)
     assert 'name="shown_minor" value="500"' in page

@@ -95,7 +95,7 @@ def test_an_entry_inserted_past_the_trigger_is_named(ledger, entries) -> None:
     new = entries[-1] + 1
 
     assert found(ledger) == [
-        (None, new, "the entry has no place: it was inserted without the log's trigger")
+        (None, new, "the entry is not in the chain: it was inserted without the log's trigger")
     ]
 
 

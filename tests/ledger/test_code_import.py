@@ -83,7 +83,7 @@ WRONG = [
     (f"MUG,{OLD},,,", "This is a code of LAMP, deactivated: check the number"),
     (f"LAMP,{NUMBER},ACME,,", "This is a code of MUG: check the number"),
     ("MUG,M-1,NOBODY,,", "No supplier has the code NOBODY: add it first"),
-    ("MUG,M-1,ACME,6,", "Units: 1 for the code of a supplier: cases have GTINs"),
+    ("MUG,M-1,ACME,6,", "Units: must be 1 for the code of a supplier: give the case a GTIN"),
     ("MUG,036000291452,,0,", "Units: a whole number from 1 to 10,000"),
     ("MUG,036000291452,,x,", "Units: a whole number from 1 to 10,000"),
     ("MUG,036000291452,,,maybe", "Active: yes or no; got “maybe”."),

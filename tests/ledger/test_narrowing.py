@@ -64,7 +64,7 @@ def test_what_is_not_declared_is_refused(sql: str) -> None:
 def test_a_key_or_location_of_another_store_is_refused_before_the_query(database: str) -> None:
     with within(MINE):
         for parameters in ({"key": "M|S"}, {"location": "M"}):
-            with pytest.raises(OutOfScope, match="not one of yours"):
+            with pytest.raises(OutOfScope, match="not one of your"):
                 select_value("SELECT 1", parameters)
         assert select_value("SELECT 1", {"key": "L|S", "location": "L"}) == 1
 

@@ -109,7 +109,7 @@ def test_a_split_need_is_answered_by_its_first_line_alone(
         ([Part(30), Part(18)], "add up to 42"),
         ([Part(37), Part(5)], "multiple of the pack"),
         ([Part(42), Part(0)], "whole number from 1"),
-        ([Part(42, "NOBODY")], "an existing supplier"),
+        ([Part(42, "NOBODY")], "no such supplier"),
         ([Part(6)] * 5 + [Part(1)] * 6 + [Part(6)], "at most 10 order lines"),
     ],
 )
@@ -380,7 +380,7 @@ def test_one_part_orders_from_another_supplier_or_for_another_day(
 def test_an_item_that_is_not_ranged_is_not_ordered(ledger: psycopg.Connection) -> None:
     need = reorder_proposal(ledger)
 
-    with pytest.raises(ServiceError, match="must be ranged first"):
+    with pytest.raises(ServiceError, match="not ranged at this location"):
         services.approve_reorder(ApproveReorder(need, 1))
 
 

@@ -12,6 +12,7 @@ from ledger.reorders.automatic import Case, own_reasons, reasons_to_wait, why_no
 from tests.ledger.concurrency import at_the_same_time
 from tests.ledger.rows import reorder_proposal
 
+pytestmark = pytest.mark.usefixtures("database")  # amounts need the setting of the currency
 MINUTE_US = 60_000_000
 THURSDAY = 3
 FREE = Case(
@@ -87,7 +88,7 @@ def test_needs_of_one_group_reach_the_minimum_together() -> None:
     found = reasons_to_wait([asked, second, elsewhere])
 
     assert [len(found[name]) for name in ("R:1", "R:2", "R:3")] == [0, 0, 1]
-    assert "42.00, below its minimum of 84.00" in found["R:3"][0].text
+    assert "€42.00, below its minimum of €84.00" in found["R:3"][0].text
 
 
 def test_a_need_that_waits_does_not_help_its_group() -> None:

@@ -55,7 +55,7 @@ def test_a_draft_of_unknown_cost_is_below_every_minimum_as_its_sending_would_say
     [row] = selectors.orders(Filters("draft"))
 
     assert row.is_below_minimum
-    with pytest.raises(services.ServiceError, match=r"minimum of 0\.01"):
+    with pytest.raises(services.ServiceError, match=r"minimum of €0\.01"):
         services.send_order(order_ref="X-1")
 
 

@@ -281,7 +281,7 @@ def test_an_order_below_the_minimum_waits_for_a_tick(ledger: psycopg.Connection)
 
     alone = announce([first])
     assert (alone.send_id, alone.items) == (None, 0)
-    assert "below the minimum of Acme, which is 200.00. Pick more" in alone.refused[0].reason
+    assert "below the minimum of Acme, which is €200.00. Pick more" in alone.refused[0].reason
     ticked = announce([first], below_minimum_allowed=True)
     services.cancel_send(send_id=id_of(ticked))
     together_ = announce([first, second])

@@ -15,6 +15,7 @@ from ledger.pricing.plausibility import (
 )
 from tests.ledger.pages import form, person
 
+pytestmark = pytest.mark.usefixtures("database")  # amounts need the setting of the currency
 PAGE = "/prices/items/L/S/change"
 RANGE = "/range/item"
 
@@ -37,7 +38,7 @@ def priced(ledger: psycopg.Connection) -> psycopg.Connection:
 
 @pytest.mark.parametrize("price_minor", [4999, 1249, 249_900])
 def test_far_is_more_than_twice_or_less_than_half(price_minor: int) -> None:
-    with pytest.raises(ImplausiblePrice, match=r"at least half of the last price, 24\.99"):
+    with pytest.raises(ImplausiblePrice, match=r"less than half of the last price, €24\.99"):
         require_plausible(price_minor, 2499)
 
 
@@ -60,7 +61,7 @@ def test_a_lost_point_is_asked_back_with_the_input_kept(
 
     page = text(asked)
     assert asked.status_code == 422
-    assert "Price: at most twice and at least half of the last price, 24.99" in page
+    assert "Price: more than twice or less than half of the last price, €24.99" in page
     assert 'name="price" type="text" inputmode="decimal" required maxlength="20"' in page
     assert "> 2,499.00 is correct, though" in page
     # The price field and the confirming checkbox both have the typed price.
@@ -108,9 +109,9 @@ def test_a_price_in_reach_and_one_that_is_none_get_no_tick(priced: psycopg.Conne
     [
         (
             {"regular_minor": 249_900},
-            "Regular price: at most twice .* other locations have, 20.00 to 24.99",
+            "Regular price: more than twice .* other locations have, €20.00 to €24.99",
         ),
-        ({"cost_minor": 99}, "Cost: at most twice .* other locations have, 12.00,"),
+        ({"cost_minor": 99}, "Cost: more than twice .* other locations have, €12.00:"),
         ({"regular_minor": 1000, "cost_minor": 2400}, ""),
         ({}, ""),
     ],
@@ -133,7 +134,7 @@ def test_amounts_of_a_new_item_are_compared_with_other_locations(
 def test_the_first_regular_price_is_compared_with_the_cost(ledger: psycopg.Connection) -> None:
     require_plausible_policy("S", "L|S", {"regular_minor": 12_000, "cost_minor": 1200})
 
-    with pytest.raises(ImplausiblePrice, match=r"ten times the cost of 12\.00"):
+    with pytest.raises(ImplausiblePrice, match=r"ten times the cost of €12\.00"):
         require_plausible_policy("S", "L|S", {"regular_minor": 12_001, "cost_minor": 1200})
 
 
@@ -146,7 +147,7 @@ def test_the_form_of_the_range_asks_back_too(ledger: psycopg.Connection) -> None
 
     page = text(asked)
     assert asked.status_code == 422
-    assert "at most ten times the cost of 12.00" in page
+    assert "more than ten times the cost of €12.00" in page
     assert 'name="meant" value="12 / 2499"' in page
     assert client.post(RANGE, typed | {"meant": "12 / 24999"}).status_code == 422
 

@@ -317,6 +317,6 @@ def test_the_loser_of_a_race_reads_what_changed_and_keeps_what_he_typed(
 
     page = answer.content.decode()
     assert answer.status_code == 409
-    assert "another price since: 9.50" in page
+    assert "another price since: €9.50" in page
     assert 'value="9.25"' in page
     assert 'value="season"' in page

@@ -45,7 +45,7 @@ def test_a_price_at_the_floor_is_written_and_one_below_is_not(
 ) -> None:
     services.set_price(services.SetPrice(location="L", sku="S", price_minor=750), actor="pricing")
 
-    with pytest.raises(ServiceError, match=r"floor of 7\.50"):
+    with pytest.raises(ServiceError, match=r"floor of €7\.50"):
         services.set_price(services.SetPrice(location="L", sku="S", price_minor=749))
     assert prices(ledger) == [(750, 750, "manual", 0, None)]
 
@@ -149,7 +149,7 @@ def test_a_cost_that_rose_since_makes_the_approval_fail(
 ) -> None:
     services.set_policy(location="L", sku="S", changes={"cost_minor": 600})
 
-    with pytest.raises(ServiceError, match=r"floor of 9\.00"):
+    with pytest.raises(ServiceError, match=r"floor of €9\.00"):
         services.approve_price(proposal_id=proposal, shown_revision=1)
     assert prices(ledger) == []
     assert ledger.execute("SELECT count(*) FROM retail.price_decision").fetchone() == (0,)

@@ -136,10 +136,10 @@ def test_the_lead_may_too(ledger: psycopg.Connection) -> None:
 @pytest.mark.parametrize(
     ("fields", "rule"),
     [
-        ({"location": "NOWHERE"}, "an existing location"),
+        ({"location": "NOWHERE"}, "no such location: check its code"),
         ({"location": ""}, "a location is 1 to 24"),
         ({"sku": "a|b"}, "printable and has no |"),
-        ({"supplier": "NOBODY"}, "an existing supplier"),
+        ({"supplier": "NOBODY"}, "no such supplier"),
         ({"opening": "many"}, "one of zero, unknown"),
         ({"name": "x" * 201}, "at most 200 characters"),
         ({"pack_units": "0"}, "a whole number from 1 to 1,000,000"),

@@ -95,7 +95,8 @@ def test_the_second_of_two_savers_learns_what_changed_and_keeps_his_input(
     page = html.unescape(text(answer))
     assert answer.status_code == 409
     said = (
-        rf"Acme has changed since it was shown, by ann, {WHEN}: minimum order is 10\.00, was 0\.00"
+        rf"Acme has changed since it was shown, by ann, {WHEN}: "
+        r"minimum order is €10\.00, was €0\.00"
     )
     assert re.search(said, page)
     assert re.search(r'name="minimum_order" type="text" inputmode="decimal".* value="20\.00"', page)

@@ -271,8 +271,8 @@ def test_a_shipped_transfer_of_a_buyer_is_not_cancelled(places: psycopg.Connecti
 @pytest.mark.parametrize(
     ("changes", "rule"),
     [
-        ({"sku": "NOPE"}, "an item that some location has"),
-        ({"source": "NOWHERE"}, "an existing location"),
+        ({"sku": "NOPE"}, "no location has this item in its range"),
+        ({"source": "NOWHERE"}, "no such location: check its code"),
         ({"due_on": "1999-01-01"}, "not before"),
         ({"units": "101"}, "at most 100: DC-1 has 100 of S on hand"),
     ],

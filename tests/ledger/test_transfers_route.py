@@ -58,9 +58,9 @@ def written(ledger: psycopg.Connection) -> int:
 @pytest.mark.parametrize(
     ("changes", "field", "value", "rule"),
     [
-        ({"sku": "NOPE"}, "sku", "NOPE", "an item that some location has"),
-        ({"source": "NOWHERE"}, "source", "NOWHERE", "an existing location"),
-        ({"destination": "NOWHERE"}, "destination", "NOWHERE", "an existing location"),
+        ({"sku": "NOPE"}, "sku", "NOPE", "no location has this item in its range: check the SKU"),
+        ({"source": "NOWHERE"}, "source", "NOWHERE", "no such location: check its code"),
+        ({"destination": "NOWHERE"}, "destination", "NOWHERE", "no such location: check its code"),
         ({"source": "M"}, "source", "M", "this location doesn't have S in its range"),
         ({"destination": "M"}, "destination", "M", "this location doesn't have S in its range"),
         ({"destination": "N"}, "destination", "N", "this location doesn't have S in its range"),

@@ -8,11 +8,14 @@ import pytest
 
 from ledger import services
 from ledger.kernel.refusal_text import moment_text, refusal_text
+from ledger.kernel.refusal_text import person as person_text
+from ledger.messages import Message
 from ledger.pricing.prices import FirstPrice
-from ledger.services import ServiceError
+from ledger.services import Conflict, ServiceError
 from tests.ledger.pages import form, person
 from tests.ledger.rows import write
 
+pytestmark = pytest.mark.usefixtures("database")  # amounts need the setting of the currency
 AT = datetime(2026, 11, 21, 10, 42, 7, tzinfo=UTC)
 
 
@@ -22,7 +25,7 @@ AT = datetime(2026, 11, 21, 10, 42, 7, tzinfo=UTC)
         ("quantity_units", "many", "Units: the rule; got “many”."),
         ("units", 1_000_001, "Units: the rule; got 1,000,001."),
         ("units", -6, "Units: the rule; got -6."),
-        ("price_minor", 649, "Price: the rule; got 6.49."),
+        ("price_minor", 649, "Price: the rule; got €6.49."),
         ("price_minor", "6,49", "Price: the rule; got “6,49”."),
         ("sku", "ab|c", "SKU: the rule; got “ab|c”."),
         ("due_on", date(2026, 11, 20), "Due: the rule; got 2026-11-20."),
@@ -43,6 +46,34 @@ def test_a_refusal_names_field_rule_and_value_as_the_page_does(
     field: str, value: object, sentence: str
 ) -> None:
     assert refusal_text(ServiceError(field, value, "the rule")) == sentence
+
+
+@pytest.mark.parametrize(
+    ("what", "english", "german"),
+    [
+        ("the item is ranged", "The item is ranged", "Der Artikel ist gelistet"),
+        (Message("%(who)s has sent it", who="ann"), "ann has sent it", "ann sandte ihn"),
+        (
+            Message("%(who)s has sent it", who=person_text(None)),
+            "The system has sent it",
+            "Das System sandte ihn",
+        ),
+        (Message("line %(id)s is sent", id=7), "Line 7 is sent", "7 ist gesendet"),
+    ],
+)
+def test_a_conflict_begins_with_a_capital_letter_unless_it_begins_with_a_value(
+    what: str, english: str, german: str
+) -> None:
+    texts = {
+        "the item is ranged": "der Artikel ist gelistet",
+        "%(who)s has sent it": "%(who)s sandte ihn",
+        "the system": "das System",
+        "line %(id)s is sent": "%(id)s ist gesendet",
+        "%(what)s. Nothing was written.": "%(what)s. Es wurde nichts geschrieben.",
+    }
+
+    assert Conflict(what).text == f"{english}. Nothing was written."
+    assert Conflict(what).said(texts.__getitem__) == f"{german}. Es wurde nichts geschrieben."
 
 
 def test_a_moment_is_told_in_utc_wherever_it_was_meant() -> None:
@@ -86,7 +117,10 @@ def test_a_constraint_is_named_and_no_row_is_shown(ledger: psycopg.Connection) -
         services.set_first_prices(prices=[price])
 
     said = refusal_text(refused.value)
-    assert said == "Price change floor: not allowed by this rule of the database."
+    assert said == (
+        "Price change floor: a value breaks this rule of the database: correct it, or ask an "
+        "operator."
+    )
     assert "Failing row" in str(refused.value.__cause__)
 
 

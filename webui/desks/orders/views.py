@@ -12,6 +12,7 @@ from django.urls import reverse
 from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_POST
 
+from ledger.kernel.amounts import currency_mark
 from ledger.ordering.orders import version_of_drafts
 from ledger.ordering.supplier_terms import days_of
 from ledger.reorders.pending import MOST_ORDERS
@@ -26,7 +27,6 @@ from webui.desks.orders.lines import Line, order_lines
 from webui.desks.orders.order import Header, header, history
 from webui.desks.orders.queries import Filters
 from webui.desks.orders.sheet import LINE_COLUMNS, columns_for, summary_of, total_minor
-from webui.desks.sends.templatetags.needs import currency_mark
 from webui.desks.sends.views import sends_of
 from webui.readmodel.choices import locations_and_suppliers, store_names
 from webui.readmodel.codes import codes_of

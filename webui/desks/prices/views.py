@@ -9,6 +9,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from ledger.automation.prices import objections_to
+from ledger.kernel.amounts import currency_mark
 from ledger.messages import gettext_noop
 from webui.accounts.roles import DECIDE_PRICES, SEE, STOP_PRICES, requires
 from webui.desks.prices import listing
@@ -18,7 +19,6 @@ from webui.desks.prices.forms import StopForm
 from webui.desks.prices.listing import PAGE_ROWS, Filters, like
 from webui.desks.prices.paging import filters_of, heads_of, pages_of
 from webui.desks.prices.wording import SIGNAL_WORDS, clamps_text
-from webui.desks.sends.templatetags.needs import currency_mark
 from webui.readmodel import proposals as selectors
 from webui.readmodel.choices import locations
 from webui.readmodel.decision_terms import lines

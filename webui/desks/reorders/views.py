@@ -11,6 +11,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonRes
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
+from ledger.kernel.amounts import currency_mark
 from ledger.messages import gettext_noop
 from ledger.services import Conflict, NotOrdered, ServiceError
 from webui.accounts.roles import DECIDE_REORDERS, SEE, abilities, requires
@@ -26,7 +27,6 @@ from webui.desks.reorders.table import (
     Wanted,
     need_page,
 )
-from webui.desks.sends.templatetags.needs import currency_mark
 from webui.desks.sends.views import sends_of
 from webui.shell.commands import next_cards
 from webui.shell.desk import Refusal, view_of

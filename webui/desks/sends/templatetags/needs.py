@@ -4,15 +4,14 @@ from collections.abc import Iterable
 from typing import Final, Protocol
 
 from django import template
-from django.conf import settings
 from django.utils.translation import gettext
 
 from inventory.replenishment.attention import SENTENCES
-from webui.readmodel.figures import age_text, cover_text, money_text
+from ledger.kernel.amounts import amount_text
+from webui.readmodel.figures import age_text, cover_text
 
 register = template.Library()
 
-SYMBOLS: Final = {"EUR": "€", "GBP": "£", "USD": "$"}
 # Beyond a year, a number of days only shows that the item hardly sells.
 LONGEST_COVER_CENTIDAYS: Final = 36_500
 
@@ -25,15 +24,10 @@ class HasStatus(Protocol):
         """Its status, "waiting" until it has ended."""
 
 
-def currency_mark() -> str:
-    """Return the text before an amount: `€`, or a currency code with a blank, like `CHF `."""
-    return SYMBOLS.get(settings.CURRENCY, f"{settings.CURRENCY} ")
-
-
 @register.filter
 def amount(minor: int | None) -> str:
     """Return minor units with the currency of this installation: `€1,234.50`."""
-    return money_text(minor) if minor is None else f"{currency_mark()}{money_text(minor)}"
+    return amount_text(minor)
 
 
 @register.filter

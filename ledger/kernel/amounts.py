@@ -1,0 +1,19 @@
+"""Amounts of money with the currency of this installation, for pages and messages."""
+
+from typing import Final
+
+from django.conf import settings
+
+from inventory.explain.formatting import money_text
+
+SYMBOLS: Final = {"EUR": "€", "GBP": "£", "USD": "$"}
+
+
+def currency_mark() -> str:
+    """Return the text before an amount: `€`, or a currency code with a blank, like `CHF `."""
+    return SYMBOLS.get(settings.CURRENCY, f"{settings.CURRENCY} ")
+
+
+def amount_text(minor: int | None) -> str:
+    """Return minor units with the currency: `€1,234.50` for 123450; – for None."""
+    return money_text(minor) if minor is None else f"{currency_mark()}{money_text(minor)}"
