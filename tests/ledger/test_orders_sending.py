@@ -95,7 +95,7 @@ def test_no_order_goes_to_a_supplier_that_is_not_active(ledger: psycopg.Connecti
     services.set_supplier_terms(services.SetSupplierTerms(code="ACME", is_active=False))
     order(status="draft")
 
-    with pytest.raises(ServiceError, match="active supplier"):
+    with pytest.raises(ServiceError, match="this supplier is not active"):
         services.send_order(order_ref="X-1")
 
 

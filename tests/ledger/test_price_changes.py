@@ -143,11 +143,11 @@ def test_a_price_set_on_a_page_that_is_out_of_date_is_refused(
     shown = newest_id()
     services.set_price(services.SetPrice(location="L", sku="S", price_minor=950))
 
-    with pytest.raises(Conflict, match=r"another price since: 9\.50"):
+    with pytest.raises(Conflict, match=r"another price since: €9\.50"):
         services.set_price(
             services.SetPrice(location="L", sku="S", price_minor=940, shown_price_id=shown)
         )
-    with pytest.raises(Conflict, match=r"another price since: 9\.50"):
+    with pytest.raises(Conflict, match=r"another price since: €9\.50"):
         services.roll_back_price(location="L", sku="S", shown_price_id=shown)
 
 
@@ -156,7 +156,7 @@ def test_a_page_that_showed_no_price_yet_overwrites_none(ledger: psycopg.Connect
         services.SetPrice(location="L", sku="S", price_minor=999, shown_price_id=NO_PRICE)
     )
 
-    with pytest.raises(Conflict, match=r"another price since: 9\.99"):
+    with pytest.raises(Conflict, match=r"another price since: €9\.99"):
         services.set_price(
             services.SetPrice(location="L", sku="S", price_minor=800, shown_price_id=NO_PRICE)
         )

@@ -84,7 +84,7 @@ def test_only_an_approval_writes_a_rule_made_price(ledger: psycopg.Connection, i
 
 
 def test_an_item_must_be_ranged_before_it_has_a_price(ledger: psycopg.Connection) -> None:
-    with pytest.raises(ServiceError, match="ranged first"):
+    with pytest.raises(ServiceError, match="range the item first"):
         services.set_price(services.SetPrice(location="L", sku="S", price_minor=999))
 
 

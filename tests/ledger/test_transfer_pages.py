@@ -274,7 +274,7 @@ def test_a_shipped_transfer_of_a_buyer_is_not_cancelled(places: psycopg.Connecti
         ({"sku": "NOPE"}, "no location has this item in its range"),
         ({"source": "NOWHERE"}, "no such location: check its code"),
         ({"due_on": "1999-01-01"}, "not before"),
-        ({"units": "101"}, "at most 100: DC-1 has 100 of S on hand"),
+        ({"units": "101"}, "at most 100: DC-1 has 100 units of S on hand"),
     ],
 )
 @pytest.mark.parametrize("action", ["plan", "ship"])

@@ -112,7 +112,9 @@ def test_no_more_than_the_stock_of_the_source_is_promised_or_sent(
     ledger: psycopg.Connection, way: Callable[..., Transfer]
 ) -> None:
     for units in (999_999, 31):
-        with pytest.raises(ServiceError, match="at most 30: DC-1 has 30 of S on hand") as refusal:
+        with pytest.raises(
+            ServiceError, match="at most 30: DC-1 has 30 units of S on hand"
+        ) as refusal:
             way(units)
         assert (refusal.value.field, refusal.value.value) == ("units", units)
     assert written(ledger) == 0
@@ -149,7 +151,7 @@ def test_stock_follows_the_count_rule(ledger: psycopg.Connection) -> None:
 def test_stock_below_zero_sends_nothing(ledger: psycopg.Connection) -> None:
     ship(33, beyond_stock_allowed=True)
 
-    with pytest.raises(ServiceError, match="at most 0: DC-1 has -3 of S on hand"):
+    with pytest.raises(ServiceError, match="at most 0: DC-1 has -3 units of S on hand"):
         plan(1)
 
 
