@@ -260,7 +260,7 @@ def test_of_two_who_decide_an_adjustment_the_second_reads_who_was_first(
 
     verb = {"max": "approved", "moe": "refused"}[winner]
     assert re.match(
-        rf"{winner} has {verb} this request \(3 own use\) already, {WHEN}\.", said(page)
+        rf"{winner} has {verb} this request \(3 units, own use\) already, {WHEN}\.", said(page)
     )
     assert loser == "max" or said(page).endswith("You had filled in reason: no slip.")
 
@@ -285,7 +285,7 @@ def test_of_two_who_receive_a_line_the_second_reads_who_was_first_and_keeps_his_
     )
 
     units = typed[winner][f"received-{name}"]
-    assert re.search(rf"are open now: {winner} has received {units}, {WHEN}\.", said(page))
+    assert re.search(rf"are open now: {winner} has received {units} units, {WHEN}\.", said(page))
     assert re.search(
         rf'name="received-{name}"[^>]* value="{typed[loser][f"received-{name}"]}"',
         page.content.decode(),

@@ -222,7 +222,7 @@ def test_a_difference_that_moved_is_not_acknowledged(inbox: psycopg.Connection) 
     task = variance(inbox)
     answer = person("manager").post("/tasks/acknowledge", form(task, -5, action="acknowledge"))
     assert answer.status_code == 409
-    assert b"the difference was -5" in answer.content
+    assert b"The difference was -5" in answer.content
     assert len(open_tasks(inbox)) == 1
 
 
