@@ -171,9 +171,10 @@ def test_service_levels_and_economic_order_quantity() -> None:
     said = dict(re.findall(r"([\d.]+) %\s+([\d,]{7,})", text()))
     z_micro = {level: int(shown.replace(",", "")) for level, shown in said.items()}
     assert z_micro == VECTORS["service_z_micro"]
-    eoq = re.search(r"\(D ([\d,]+) a year, K (\d+), h (\d+) minor:\s+(\d+)\)", text())
+    eoq = re.search(r"Q = (\d+) for D = ([\d,]+), K = (\d+) and h = (\d+) minor units", text())
     assert eoq is not None
-    assert [numbers(found)[0] for found in eoq.groups()] == list(VECTORS["eoq"].values())
+    lot, *given = (numbers(found)[0] for found in eoq.groups())
+    assert [*given, lot] == list(VECTORS["eoq"].values())
 
 
 def test_levels() -> None:
