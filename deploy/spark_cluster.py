@@ -23,7 +23,7 @@ from deploy.stack.processes import end, identify, spawn, wait_until
 LOOPBACK: Final = "127.0.0.1"
 _MASTER: Final = "org.apache.spark.deploy.master.Master"
 _WORKER: Final = "org.apache.spark.deploy.worker.Worker"
-_READY_S: Final = 120.0
+_READY_S: Final = 600.0  # a JVM starts within seconds, on a busy machine within minutes
 _LOG_CHARS: Final = 800
 _INHERITED: Final = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR")
 
@@ -73,14 +73,24 @@ def _running(name: str, command: list[str], directory: Path, ready: str) -> Iter
     )
     try:
         ended: Callable[[], bool] = lambda: process.poll() is not None  # noqa: E731 -- used twice
-        wait_until(lambda: ended() or re.search(ready, _text(log)) is not None, timeout_s=_READY_S)
-        if ended() or re.search(ready, _text(log)) is None:
-            message = f"Spark's {name} did not start: {_text(log)[-_LOG_CHARS:]}"
-            raise StackError(message, repair="make clean install")
+        is_ready: Callable[[], bool] = lambda: re.search(ready, _text(log)) is not None  # noqa: E731 -- as above
+        wait_until(lambda: ended() or is_ready(), timeout_s=_READY_S)
+        if not is_ready():
+            raise _not_started(name, process.poll(), log)
         yield process.pid
     finally:
         end([identify(process.pid)], signal.SIGTERM)
         process.wait()
+
+
+def _not_started(name: str, code: int | None, log: Path) -> StackError:
+    """Return the error of a process that has ended with `code`, or that still starts (None)."""
+    tail = _text(log)[-_LOG_CHARS:].strip() or "nothing"
+    if code is None:
+        message = f"Spark's {name} was not ready after {_READY_S:.0f} s; its log has: {tail}"
+        return StackError(message, repair="start the command again when the machine is less busy")
+    message = f"Spark's {name} ended with exit code {code}; its log has: {tail}"
+    return StackError(message, repair="make clean install")
 
 
 def _environment() -> dict[str, str]:

@@ -1,5 +1,6 @@
 """Generate an archive of any size from a seed, with the archiver's writers and without Kafka."""
 
+import shutil
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -54,6 +55,21 @@ def generate(directory: Path, size: Size) -> Generated:
         writer.roll()
     written_s += time.process_time() - began
     return Generated(Manifest(directory), written_s)
+
+
+def generate_once(directory: Path, size: Size) -> float:
+    """Write the archive unless `directory` exists. Return the writers' CPU seconds, 0.0 if it does.
+
+    The archive gets its name when it is complete. Files of an interrupted generation are deleted:
+    writers would continue behind them, so the archive would have too many records.
+    """
+    if directory.exists():
+        return 0.0
+    partial = directory.with_name(f"{directory.name}.partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    written_s = generate(partial, size).written_s
+    partial.rename(directory)
+    return written_s
 
 
 def _take(writers: list[PartitionWriter], chunk: list[Event]) -> None:

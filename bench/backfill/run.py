@@ -18,7 +18,7 @@ from typing import Any, Final
 from analytics.archive.manifest import Manifest
 from analytics.backfill.plan import make_plan, save
 from bench.backfill import rivals
-from bench.backfill.archive import PARTITIONS, Size, generate
+from bench.backfill.archive import PARTITIONS, Size, generate_once
 from bench.backfill.usage import Cost, Sampler
 
 ENGINES: Final = ("local", "local[2]", "cluster-1", "cluster-2")
@@ -73,6 +73,14 @@ class Trial:
     def core_rate(self) -> float:
         """Records per CPU second of the computing processes; 0 if none was measured."""
         return self.records / self.cost.computing_s if self.cost.computing_s else 0.0
+
+    def as_text(self) -> str:
+        """Return the measurement in one line."""
+        cost = self.cost
+        return (
+            f"{self.name}: {self.seconds:.1f} s, {self.rate:,.0f} records/s, {cost.cpu_s:.1f} "
+            f"CPU-s, orchestration {cost.orchestration:.1%}, peak {cost.peak_bytes >> 20:,} MiB"
+        )
 
     def as_json(self) -> dict[str, Any]:
         """Return the measurement with its rates."""
@@ -164,12 +172,10 @@ class _Bench:
         return found
 
     def _sized(self) -> Sized:
-        written = 0.0
         if not self._archive.exists():
             self._progress(f"{self._size.records} records of {self._size.keys} keys: archive")
-            partial = self._archive.with_suffix(".partial")
-            written = self._size.records / generate(partial, self._size).written_s
-            partial.rename(self._archive)
+        written_s = generate_once(self._archive, self._size)
+        written = self._size.records / written_s if written_s else 0.0
         total = sum(file.bytes for file in Manifest(self._archive).all_files())
         return Sized(self._size, total, written, os.getloadavg()[0])
 
@@ -205,7 +211,10 @@ class _Bench:
             )
             raise BenchFailed(problem)
         found.digest = result["digest"]
-        found.trials.append(Trial(engine, result["records"], result["seconds"], cost))
+        trial = Trial(engine, result["records"], result["seconds"], cost)
+        found.trials.append(trial)
+        # A later engine may fail. Without this line hours of measurements would be lost.
+        self._progress(f"{self._size.records} records: {trial.as_text()}")
 
     def _rivals(self, found: Sized) -> None:
         expected: tuple[int, int] | None = None

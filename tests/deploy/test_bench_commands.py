@@ -73,6 +73,7 @@ def test_a_generated_history_is_recomputed_and_compared_with_a_fold(tmp_path) ->
     assert [each["name"] for each in size["engines"]] == ["local"]
     assert all(0 < each["computing_s"] < each["cpu_s"] for each in size["engines"])
     assert [path.name for path in (tmp_path / "kept").iterdir()] == ["records-500-keys-60-1"]
+    assert re.search(r"^500 records: local: [\d.]+ s, ", done.stderr, re.MULTILINE)
 
 
 @pytest.mark.soak

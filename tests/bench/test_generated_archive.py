@@ -1,0 +1,36 @@
+"""Archives that `inventory bench backfill` generates and keeps, and its line per engine."""
+
+from pathlib import Path
+
+from analytics.archive.manifest import Manifest
+from bench.backfill.archive import Size, generate, generate_once
+from bench.backfill.run import Trial
+from bench.backfill.usage import Cost
+
+SIZE = Size(records=200, keys=24, seed=1)
+
+
+def content(directory: Path) -> list[tuple[str, int, str]]:
+    """Return path, records and digest of each file."""
+    return [(file.file, file.rows, file.digest) for file in Manifest(directory).all_files()]
+
+
+def test_an_archive_after_an_interrupted_generation_has_the_records_of_its_size(
+    tmp_path: Path,
+) -> None:
+    generate(tmp_path / "undisturbed", SIZE)
+    generate(tmp_path / "kept.partial", Size(records=90, keys=24, seed=1))  # as if killed there
+
+    written_s = generate_once(tmp_path / "kept", SIZE)
+
+    assert written_s > 0
+    assert content(tmp_path / "kept") == content(tmp_path / "undisturbed")
+    assert not (tmp_path / "kept.partial").exists()
+    assert generate_once(tmp_path / "kept", SIZE) == 0.0
+
+
+def test_a_finished_engine_is_one_line() -> None:
+    trial = Trial("local[2]", 50_000, 20.0, Cost(10.0, 8.0, 300 << 20, 200 << 20))
+
+    told = "local[2]: 20.0 s, 2,500 records/s, 10.0 CPU-s, orchestration 20.0%, peak 300 MiB"
+    assert trial.as_text() == told
