@@ -2,7 +2,8 @@
 
 import os
 import subprocess
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
@@ -20,6 +21,7 @@ from deploy.errors import StackError
 from deploy.stack.django import connect_django
 from deploy.stack.home import default_home
 from deploy.stack.runtime import load_environment
+from deploy.time_left import TimeLeft
 
 VerifyFrom = Annotated[
     str,
@@ -98,7 +100,7 @@ def run(
         flags += ["--what-if"] if change.unnumbered() else []
         _in_tree(change.tree, python, "run", flags, json=json)
     found = backfills.execute(
-        plan, backfills.runs_dir(settings), cluster=cluster, progress=print_units
+        plan, backfills.runs_dir(settings), cluster=cluster, progress=unit_progress()
     )
     print_report("backfill run", {"base": plan.base_name, **found.as_json()}, json=json)
 
@@ -123,7 +125,7 @@ def verify(
     found = comparison.verify(
         engine,
         planner=partial(plan_from, base=_base(base), engine=engine) if base else None,
-        progress=print_units,
+        progress=unit_progress(),
         cluster=cluster_of(master, conf),
     )
     print_and_exit("backfill verify", found, json=json)
@@ -296,6 +298,12 @@ def _in_tree(
     raise typer.Exit(done.returncode)
 
 
-def print_units(done: int, planned: int, name: str) -> None:
-    """Print the progress of a run."""
-    output.errors.print(f"{done} of {planned} units: {name}")
+def unit_progress() -> Callable[[int, int, str], None]:
+    """Return a function that prints the progress of one run, with the time left."""
+    left = TimeLeft()
+
+    def show(done: int, planned: int, name: str) -> None:
+        after = left.text(done, planned, time.monotonic())
+        output.errors.print(f"{done} of {planned} units: {name}{after}")
+
+    return show

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from deploy.cli import option_checks
-from deploy.cli.backfill import cluster_of, print_units
+from deploy.cli.backfill import cluster_of, unit_progress
 from deploy.cli.backfill_group import add_command
 from deploy.cli.backfill_options import ENGINES, Conf, Engine, Json, Master
 from deploy.cli.reports import print_and_exit
@@ -41,6 +41,6 @@ def prove(
         engine=engine,
         cluster=cluster_of(master, conf),
         is_full=full,
-        progress=print_units,
+        progress=unit_progress(),
     )
     print_and_exit("backfill prove", found, json=json)

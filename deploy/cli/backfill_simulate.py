@@ -13,13 +13,13 @@ from deploy.cli.backfill_group import add_command
 from deploy.cli.backfill_options import ENGINES, Engine, Json, Master
 from deploy.errors import StackError
 from deploy.stack.home import default_home
+from deploy.time_left import TimeLeft
 
 if TYPE_CHECKING:
     from analytics.simulation.assumptions import Assumptions
     from analytics.simulation.report import Report
     from analytics.simulation.scenarios import Scenario
 
-_MINUTE: Final = 60
 _YEAR: Final = 527_040  # minutes of 366 days
 
 File = Annotated[
@@ -174,10 +174,8 @@ def _scenarios(
 
 
 def _progress(done: int, planned: int, seconds: float) -> None:
-    left = round(seconds / done * (planned - done))
-    shown = f"{left // _MINUTE} min {left % _MINUTE} s" if left >= _MINUTE else f"{left} s"
-    after = "" if done == planned else f", about {shown} left"
-    output.errors.print(f"{done} of {planned} units simulated{after}")
+    left = TimeLeft((0, 0.0)).text(done, planned, seconds)
+    output.errors.print(f"{done} of {planned} units simulated{left}")
 
 
 def _show(found: "Report", dimensions: Sequence[str], *, json: bool) -> None:

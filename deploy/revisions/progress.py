@@ -7,7 +7,7 @@ revision writes this header in the same form.
 
 import time
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from analytics import kafka
@@ -16,6 +16,7 @@ from cdc.contracts.progress import progress_in
 from cdc.contracts.topics import STOCK_EVENTS, output_topics
 from cdc.settings import Connections
 from deploy.errors import StackError
+from deploy.time_left import TimeLeft
 
 # Number of last offsets to read. They include the newest chunk's last level, which has the header,
 # and the transaction marker after it.
@@ -70,18 +71,12 @@ class CatchingUp:
     """Progress of a revision towards a barrier: records missing, and the time left at its rate."""
 
     revision: int
-    first: tuple[int, float] | None = None
+    left: TimeLeft = field(default_factory=TimeLeft)
 
     def line(self, missing: int, now_s: float) -> str:
         """Return the line for `missing` records at `now_s`, on a monotonic clock."""
-        text = f"logic revision {self.revision}: {missing:,} records behind"
-        if self.first is None:
-            self.first = missing, now_s
-            return text
-        done, seconds = self.first[0] - missing, now_s - self.first[1]
-        if done <= 0 or seconds <= 0:
-            return text
-        return f"{text}, about {-(-missing * seconds // done):.0f} s left"
+        after = self.left.text(-missing, 0, now_s)
+        return f"logic revision {self.revision}: {missing:,} records behind{after}"
 
 
 def behind(positions: Offsets, barrier: Offsets) -> int:

@@ -35,6 +35,7 @@ from deploy.revisions.approval import refuse_other_review
 from deploy.revisions.members import remaining_members, retry_while_young
 from deploy.revisions.promote import active, connect
 from deploy.stack.home import PROJECT, Home, write_json
+from deploy.time_left import TimeLeft
 from inventory.revision import LOGIC_REVISION
 from streams.engine.publication import SOURCES, Publication
 from streams.engine.records import Fenced
@@ -224,9 +225,11 @@ async def _write(
         made = [Publication(history, producers, ids) for history in histories]
         for one in made:
             await one.begin()
+        left = TimeLeft((0, time.monotonic()))
         for number, one in enumerate(made, 1):
             await one.write()
-            report(f"{number} of {len(made)} partitions: {one.keys} keys")
+            after = left.text(number, len(made), time.monotonic())
+            report(f"{number} of {len(made)} partitions: {one.keys} keys{after}")
         for one in made:
             await one.write_progress()
     finally:

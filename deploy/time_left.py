@@ -1,0 +1,30 @@
+"""The time left of a command that reports its progress."""
+
+from dataclasses import dataclass
+from typing import Final
+
+_MINUTE: Final = 60
+
+
+@dataclass(slots=True)
+class TimeLeft:
+    """Expected time until all parts are done, at the rate since the first report.
+
+    `first` is the number of finished parts at a time in seconds, on the clock of the later reports.
+    """
+
+    first: tuple[int, float] | None = None
+
+    def text(self, done: int, planned: int, now_s: float) -> str:
+        """Return a text such as `, about 3 min 5 s left`.
+
+        Return "" as long as no part was finished since the first report, and at the end.
+        """
+        if self.first is None:
+            self.first = done, now_s
+        counted, seconds = done - self.first[0], now_s - self.first[1]
+        if counted <= 0 or done >= planned:
+            return ""
+        left = round(seconds / counted * (planned - done))
+        shown = f"{left // _MINUTE} min {left % _MINUTE} s" if left >= _MINUTE else f"{left} s"
+        return f", about {shown} left"
