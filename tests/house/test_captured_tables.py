@@ -8,9 +8,11 @@ from collections.abc import Iterator
 
 import pytest
 
+from inventory.log.validation import HEARTBEAT_TABLE
 from inventory.tables.captured import COMMON, CapturedTable
 from inventory.tables.catalogue import CAPTURED
 from ledger.access.narrowing import COMPANY, CONDITIONS
+from ledger.automation.conditions import SOURCE_CLOCK
 from tests.golden.recorder import INSERTS
 from tests.house.domain_page import table as table_of_page
 from tests.ledger.limits import CHOICES, REQUIRED
@@ -48,6 +50,26 @@ def test_every_list_of_tables_has_the_captured_ones() -> None:
     assert INSERTS.keys() == names  # a golden message each
     assert VALID.keys() == names
     assert {f"retail.{name}" for name in names} <= COMPANY | CONDITIONS.keys()
+
+
+def test_the_history_finds_the_business_time_of_each_table_with_movements() -> None:
+    without = {
+        table.name
+        for table in CAPTURED
+        if table.has_movements and "occurred_at" not in dict(table.columns)
+    }
+
+    assert without == {"shipment_line"}, "name the column of the business time `occurred_at`"
+
+
+def test_the_task_of_wrong_clocks_reads_each_table_with_a_business_time() -> None:
+    timed = {
+        f"retail.{table.name}"
+        for table in CAPTURED
+        if "occurred_at" in dict(table.columns) and table.name != HEARTBEAT_TABLE
+    }
+
+    assert timed - set(re.findall(r"FROM (retail\.\w+)", SOURCE_CLOCK)) == set()
 
 
 @pytest.mark.parametrize("table", CAPTURED, ids=by_name)
