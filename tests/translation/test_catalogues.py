@@ -36,8 +36,9 @@ def entries(path: Path) -> list[Entry]:
 @pytest.mark.parametrize("path", CATALOGUES, ids=lambda path: f"{path.parts[-3]}/{path.name}")
 def test_a_catalogue_has_the_messages_of_the_sources_and_no_other(path: Path) -> None:
     found = of_pages(PROJECT) if path.stem == "django" else of_scripts(PROJECT)
+    text = path.read_text(encoding="utf-8")
 
-    assert path.read_text(encoding="utf-8") == updated(path.read_text(encoding="utf-8"), found)
+    assert text == updated(text, found), "run `python -m webui.translation`, then translate"
     assert [entry.id for entry in entries(path) if not entry.is_translated] == []
 
 
