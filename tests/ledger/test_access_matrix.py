@@ -90,7 +90,7 @@ def test_every_address_is_in_the_table_and_has_a_rule(database: str) -> None:
     assert programs == addresses.API
     assert [name for name in programs if not rules_of(name)] == []
     every -= programs
-    assert every == listed
+    assert every == listed, "tests/ledger/addresses.py lists each address of urls.py by its name"
     assert [name for name in every if rule_of(name) is None] == []
 
 
