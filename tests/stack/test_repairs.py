@@ -252,7 +252,7 @@ ELSEWHERE: Final[dict[Failure, str]] = {
     Failure.ARCHIVE_FILE_UNLISTED: _ARCHIVE,
     # This test runs the printed command after a real cut-over.
     Failure.SWITCHED_TO_OTHER_RULES: (
-        "tests/stack/test_one_change.py"
+        "tests/stack/test_analyst_page.py"
         "::test_every_command_of_the_page_works_while_the_retailer_trades"
     ),
     Failure.PROOF_DIFFERS: _PROOF,
