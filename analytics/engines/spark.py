@@ -253,7 +253,7 @@ def _session(cluster: Cluster, home: Path) -> Any:  # noqa: ANN401 -- pyspark bu
     from pyspark.sql import SparkSession  # noqa: PLC0415 -- slow, and reads the environment set above
 
     builder = reachable(SparkSession.builder.master(master), master)
-    for name, value in {**_properties(home), **cluster.conf}.items():
+    for name, value in {**_properties(home, master), **cluster.conf}.items():
         builder = builder.config(name, value)
     with _temporary_files_in(home / SCRATCH):
         return builder.getOrCreate()
@@ -270,13 +270,14 @@ def _temporary_files_in(directory: Path) -> Iterator[None]:
         tempfile.tempdir = former
 
 
-def _properties(home: Path) -> dict[str, str]:
+def _properties(home: Path, master: str) -> dict[str, str]:
     """Return this engine's properties; the files of its jobs lie in the run's directory `home`."""
     scratch, events = home / SCRATCH, home / EVENTS
     events.mkdir(parents=True, exist_ok=True)
     return {
         "spark.app.name": "inventory-backfill",
-        "spark.ui.enabled": "false",
+        # Spark's pages need no login. On this machine only its own people reach them.
+        "spark.ui.enabled": str(is_on_this_machine(master)).lower(),
         "spark.ui.showConsoleProgress": "false",
         "spark.local.dir": str(scratch),
         # The JVM's temporary files. A killed JVM leaves them here, where `backfill clean` looks.
