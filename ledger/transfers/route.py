@@ -121,7 +121,8 @@ def refuse_beyond_stock(
             "units",
             units,
             Message(
-                "%(location)s can't send so many: choose fewer units, or ask the people there",
+                "at most %(free)s: %(location)s has no more units that are free to send",
+                free=f"{free:,}",
                 location=location,
             ),
         )

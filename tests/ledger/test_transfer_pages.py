@@ -92,6 +92,19 @@ def test_only_the_source_sends_and_the_form_keeps_its_input(places: psycopg.Conn
     assert noted[0].startswith("Only the people of DC-1")
 
 
+def test_a_request_for_too_many_units_names_the_most_that_another_store_can_send(
+    places: psycopg.Connection,
+) -> None:
+    form = {"source": "DC-1", "destination": "L", "sku": "S", "units": "101", "action": "plan"}
+    ann = person("associate", "ann", stores=("L",))
+
+    answer = ann.post("/transfers/ask", {**form, "command_id": str(uuid4())})
+
+    assert answer.status_code == 422
+    assert "at most 100: DC-1 has no more units that are free to send" in text(answer)
+    assert "on hand" not in text(answer).partition("at most 100")[2][:90]
+
+
 def test_the_form_offers_the_stores_that_have_the_item(places: psycopg.Connection) -> None:
     places.execute("INSERT INTO retail.location (code, name) VALUES ('E', 'Empty'), ('N', 'None')")
     write(places, "item_location", inv_key="E|S", location="E")
