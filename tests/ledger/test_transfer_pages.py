@@ -127,6 +127,18 @@ def test_the_form_offers_the_stores_that_have_the_item(places: psycopg.Connectio
     ]
 
 
+def test_the_only_store_that_has_the_item_is_chosen_already(places: psycopg.Connection) -> None:
+    for location, units in (("DC-1", 12), ("L", 3)):
+        stock = {"on_hand_units": units, "opening_units": units}
+        level(places, state(inv_key=InvKey(f"{location}|S"), stock=stock))
+    ann = person("associate", "ann", stores=("L",))
+
+    page = ann.get("/transfers/?location=L&sku=S").content.decode()
+
+    choices = page.partition('name="source"')[2].partition("</select>")[0]
+    assert '<option value="DC-1" selected>' in choices
+
+
 def test_both_ends_see_what_is_on_the_way(places: psycopg.Connection) -> None:
     ann, transfer = person("associate", "ann"), planned()
     step(ann, transfer, "ship", units=5)
