@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import Any
+from urllib.parse import quote
 from uuid import uuid4
 
 import psycopg
@@ -100,6 +101,26 @@ def test_of_two_who_split_a_need_the_second_keeps_his_parts(item: psycopg.Connec
     first = rf"{winner} has already ordered {typed[winner]['units']} units as PO-[\w-]+, {WHEN}"
     assert re.match(first, said(page))
     assert re.search(rf'name="units1"[^>]* value="{typed[loser]["units1"]}"', page.content.decode())
+
+
+def test_who_decides_on_a_need_that_has_left_the_list_goes_on_with_the_list(
+    item: psycopg.Connection,
+) -> None:
+    need = reorder_proposal(item)
+    services.approve_reorder(services.ApproveReorder(need, 1, 42), actor="ann")
+    item.execute("UPDATE app.reorder_proposal SET status = 'accepted', revision = 2")
+
+    page = person("buyer", "ben").post(
+        "/reorders/decide?location=L", form(need, 1, action="approve", units=48)
+    )
+
+    assert page.status_code == 409
+    assert re.match(
+        rf".+ at L.*: ann has already ordered 42 units as PO-[\w-]+, {WHEN}", said(page)
+    )
+    assert said(page).endswith("You had filled in units: 48.")
+    assert f'href="/reorders/need?id={quote(need)}"' in page.content.decode()
+    assert "<h1>Reorders</h1>" in page.content.decode()
 
 
 def test_of_two_who_approve_a_price_the_second_reads_who_was_first(

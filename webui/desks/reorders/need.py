@@ -57,8 +57,12 @@ def _show(request: HttpRequest, reorder_id: str, refusal: Refusal | None) -> Htt
             return show_desk(request, refusal)
         nothing = {"query": query_of(request)}
         return render_page(request, "reorders/none.html", nothing, status=404)
+    card = _card(found, refusal)
+    if refusal is not None and not card.shows_forms:
+        # Another decision was faster, and this need has left the list. Go on with the next one.
+        return show_desk(request, refusal)
     context = {
-        "card": _card(found, refusal),
+        "card": card,
         "proposal": found,
         "suppliers": suppliers(),
         "query": query_of(request),

@@ -17,7 +17,7 @@ from ledger.services import Conflict, NotOrdered, ServiceError
 from webui.accounts.roles import DECIDE_REORDERS, SEE, abilities, requires
 from webui.desks.reorders.commands import approve_one, approve_picked, send_picked
 from webui.desks.reorders.forms import PicksForm
-from webui.desks.reorders.queries import desk_version, names_of, overview
+from webui.desks.reorders.queries import desk_version, name_of, names_of, overview
 from webui.desks.reorders.table import (
     DEFAULT_SORT,
     ROUTINE,
@@ -142,6 +142,7 @@ def show_desk(
         "value_minor": sum(total.value_minor for total in counted.values()),
         **given,
         "refusal": None if any(row.refusal for s in sections for row in s.rows) else refusal,
+        "refused_need": _name_of_refused(refusal),
         "report": names_of(report),
         "reported": len(report),
         "sends": sends_of(request.user.get_username()),
@@ -153,6 +154,12 @@ def show_desk(
     }
     status = 200 if refusal is None else refusal.status
     return render_page(request, "reorders/desk.html", context, status=status)
+
+
+def _name_of_refused(refusal: Refusal | None) -> str:
+    """Return the name of the need that was refused, or an empty text for none or several."""
+    name = name_of(refusal.proposal) if refusal and refusal.proposal else ""
+    return name if refusal and name != refusal.proposal else ""
 
 
 def _wanted(request: HttpRequest) -> Wanted:
