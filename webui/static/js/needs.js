@@ -33,17 +33,15 @@ function expandable() {
   }
 }
 
+/** Open or close the details of a row. Other details stay open, so that no row above moves. */
 async function toggle(link) {
-  const wasOpen = link.getAttribute("aria-expanded") === "true";
-  for (const other of document.querySelectorAll("tr.details")) {
-    other.previousElementSibling.querySelector("a[data-need]").setAttribute("aria-expanded", "false");
-    other.remove();
-  }
-  if (wasOpen) {
+  const row = link.closest("tr");
+  if (link.getAttribute("aria-expanded") === "true") {
+    link.setAttribute("aria-expanded", "false");
+    if (row.nextElementSibling?.matches("tr.details")) row.nextElementSibling.remove();
     link.focus();
     return;
   }
-  const row = link.closest("tr");
   link.setAttribute("aria-expanded", "true");
   const need = await fetched(link.href);
   if (!need) {
@@ -65,10 +63,21 @@ async function fetched(url) {
     if (!answer.ok || answer.redirected) return null;
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     const need = page.getElementById("need");
-    return need && document.adoptNode(need);
+    return need && document.adoptNode(withOwnIds(need));
   } catch {
     return null; // offline: the browser's own page of the need says so
   }
+}
+
+/** Make the ids of a need's details unique: the details of several needs can be open. */
+function withOwnIds(need) {
+  need.removeAttribute("id");
+  const choices = need.querySelector("datalist");
+  if (!choices) return need;
+  const id = `${choices.id}-${need.dataset.needOf}`;
+  for (const field of need.querySelectorAll("input[list]")) field.setAttribute("list", id);
+  choices.id = id;
+  return need;
 }
 
 /** Keep the routine section open or closed while the list is replaced. */
