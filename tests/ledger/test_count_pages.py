@@ -196,6 +196,23 @@ def test_the_item_to_count_again_opens_its_sheet_at_once(shelf: psycopg.Connecti
 
     assert opened.status_code == 302
     assert opened.headers["Location"].endswith("?sku=S")
+    assert 'data-label="Store">Leeds</td>' in page
+
+
+def test_the_field_for_units_does_not_cut_a_barcode_to_a_number_of_units(
+    shelf: psycopg.Connection,
+) -> None:
+    ann = person("associate", "ann", stores=("L",))
+    sheet = services.open_sheet(location="L", actor="ann")
+
+    [field] = re.findall(
+        r'<input name="units"[^>]*>', ann.get(f"/counts/sheets/{sheet}/").content.decode()
+    )
+    refused = post(ann, f"/counts/sheets/{sheet}/entries", sku="S", units="01234567890128")
+
+    assert 'maxlength="14"' in field
+    assert refused.status_code == 422
+    assert "a whole number from 0" in text(refused)
 
 
 def test_a_sheet_marks_an_item_that_is_not_in_the_range(shelf: psycopg.Connection) -> None:

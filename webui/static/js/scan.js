@@ -40,12 +40,14 @@ function startForm(form, queue) {
     event.preventDefault();
     const code = sku.value.trim();
     if (!code) return;
-    if (!/^[0-9]{1,7}$/.test(units.value.trim())) {
+    const typed = units.value.trim();
+    if (!/^[0-9]{1,7}$/.test(typed)) {
       units.focus();
-      question.put(code);
+      units.select();
+      question.put(code, typed);
       return;
     }
-    queue.add(code, Number(units.value));
+    queue.add(code, Number(typed));
     sku.value = "";
     next();
   });
@@ -53,6 +55,7 @@ function startForm(form, queue) {
   // would mark the empty field after each scan as wrong.
   form.noValidate = true;
   sku.required = false;
+  units.required = false;
   // The field may hold the item to count again: the first scan replaces it, Add counts it.
   if (sku.value) sku.select();
   document.addEventListener("keydown", (event) => {
@@ -71,19 +74,32 @@ class Question {
     this.usual = this.label.textContent;
   }
 
-  /** Ask at once, and again in other words if the server knows the code as that of a case. */
-  async put(code) {
+  /**
+   * Ask at once, and again in other words if the server knows the code as that of a case. `typed` is
+   * the refused text of the units field. It may be the next code, scanned into the wrong field.
+   */
+  async put(code, typed) {
     this.end();
-    this.queue.tell(text("{code}: how many?", { code }));
+    const refused = refusedUnits(typed);
+    this.queue.tell(`${refused}${text("{code}: how many?", { code })}`);
     const units = await unitsOf(this.form.dataset.ask, code);
     if (units < 2 || this.form.elements.sku.value.trim() !== code) return;
     this.label.textContent = text("Cases of {units}", { units });
-    this.queue.tell(text("{code}: a case of {units}. How many cases?", { code, units }));
+    this.queue.tell(`${refused}${text("{code}: a case of {units}. How many cases?", { code, units })}`);
   }
 
   end() {
     this.label.textContent = this.usual;
   }
+}
+
+/** Return why a text is no number of units, as a sentence before a question, or an empty text. */
+function refusedUnits(typed) {
+  if (!typed) return "";
+  const reason = /^[0-9]{8,}$/.test(typed)
+    ? text("{typed} is a code, not a number of units.", { typed })
+    : text("{typed} is not a whole number from 0.", { typed });
+  return `${reason} `;
 }
 
 /** Return the units of one scan of a code: more than 1 for a case; 1 without an answer. */
@@ -157,7 +173,8 @@ class Queue {
       const answer = await this.post(this.waiting.slice(0, BATCH));
       if (answer === "stop") break;
       if (answer === "again") {
-        this.tell(text("No answer; {number} kept here and sent again.", { number: this.length }));
+        const kept = text("No answer; {number} kept here and sent again.", { number: this.length });
+        this.tell(this.whenEmpty ? `${kept} ${text("Then the sheet is handed in.")}` : kept);
         await pause(RETRY_MS[Math.min(failures++, RETRY_MS.length - 1)]);
       } else {
         failures = 0;
