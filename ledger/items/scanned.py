@@ -1,8 +1,8 @@
 """The product of a scanned or typed code: SKU, GTIN or number of a supplier.
 
-A known SKU comes first, then a GTIN, then suppliers' numbers in upper or lower case. A GTIN may be
-part of an element string or link (`ledger.items.gtin`). A code must match exactly: a code with a
-wrong digit never finds the product with the most similar code.
+A known SKU comes first, then a GTIN, then suppliers' numbers in upper or lower case, then a known
+SKU in upper case. A GTIN may be part of an element string or link (`ledger.items.gtin`). A code
+must match exactly: a code with a wrong digit never finds the product with the most similar code.
 """
 
 from collections.abc import Sequence
@@ -116,6 +116,9 @@ def scanned_item(location: str, text: str) -> Scanned:
         return Scanned(text)
     found = matches(text) if text.replace("\x1d", "").isprintable() else []
     usable = active(found)
+    upper = text.upper()
+    if not found and not not_sku and upper != text and is_known(location, upper):
+        return Scanned(upper)
     if len({match.sku for match in usable}) != 1:
         problem = problem_of(text, found)
         refuse("sku", text, not_sku if not_sku and problem == UNKNOWN else problem)

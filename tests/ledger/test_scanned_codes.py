@@ -11,6 +11,7 @@ import pytest
 
 from inventory.model.ids import InvKey
 from ledger import services
+from ledger.items.scanned import Scanned, scanned_item, typed_sku
 from ledger.services import DescribeProduct, DescribeSupplierCode, Entry
 from tests.ledger.coded import CASE, EAN, NUMBER, OLD, UNIT, coded
 from tests.ledger.inbox import level, put, state
@@ -209,6 +210,19 @@ def test_the_browser_reads_what_became_of_its_codes(shop: psycopg.Connection) ->
 
         assert answer["stored"] == [{"id": rows[1]["id"], "sku": "MUG", "units": 12}]
         assert [row["id"] for row in answer["refused"]] == [rows[2]["id"]]
+
+
+def test_a_sku_in_lower_case_is_counted_adjusted_and_moved(shop: psycopg.Connection) -> None:
+    assert scanned_item("L", "mug") == Scanned("MUG")
+    assert typed_sku("L", "mug") == "MUG"
+
+
+def test_a_sku_that_has_lower_case_letters_is_before_the_same_in_upper_case(
+    shop: psycopg.Connection,
+) -> None:
+    services.range_item(location="L", sku="mug", policy={"supplier": "ACME"})
+
+    assert scanned_item("L", "mug") == Scanned("mug")
 
 
 def test_lines_of_codes_are_counted_too(shop: psycopg.Connection) -> None:
