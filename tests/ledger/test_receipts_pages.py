@@ -244,6 +244,9 @@ def test_a_scanned_order_or_item_opens_its_order(ledger: psycopg.Connection) -> 
 
     assert client.get("/receiving/?q=X-1")["Location"] == "/receiving/order?ref=X-1"
     assert client.get("/receiving/?q=S")["Location"] == "/receiving/order?ref=X-1"
+    for lower in ("x-1", "s"):
+        found = client.get("/receiving/", {"q": lower})
+        assert found.headers.get("Location") == "/receiving/order?ref=X-1", lower
     both = text(client.get("/receiving/?q=T"))
     assert ">X-2<" in both
     assert ">X-3<" in both

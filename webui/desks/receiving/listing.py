@@ -88,7 +88,8 @@ LEFT JOIN retail.supplier su ON su.code = l.supplier
 LEFT JOIN retail.location lo ON lo.code = l.location
 WHERE l.status IN ('sent', 'confirmed') AND (%(location)s = '' OR l.location = %(location)s)
   AND {OPEN_UNITS_SQL} > 0
-  AND (%(text)s = '' OR l.order_ref = %(text)s OR l.sku = %(text)s
+  AND (%(text)s = '' OR l.order_ref IN (%(text)s, upper(%(text)s))
+       OR l.sku IN (%(text)s, upper(%(text)s))
        OR l.sku = ANY(%(coded)s))
 GROUP BY l.order_ref, l.location
 """  # noqa: S608 -- constants of this project
