@@ -208,7 +208,7 @@ def _parts(
         refuse(
             "parts",
             sum(part.units for part in wanted),
-            Message("order lines that add up to %(total)s units", total=total),
+            Message("parts whose units add up to %(total)s", total=total),
         )
     if len(wanted) > MOST_PARTS:
         refuse(

@@ -106,7 +106,7 @@ def test_an_announced_delivery_is_received_as_announced(ledger: psycopg.Connecti
         ("9", "", "mice", "one of short, over"),
         ("lots", "", "", "whole number"),
         ("1000001", "", "over", "whole number"),
-        ("", "", "", "units of at least one line"),
+        ("", "", "", "type the units of at least one line"),
     ],
 )
 def test_what_does_not_fit_is_refused_and_stays_in_its_field(

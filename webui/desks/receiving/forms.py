@@ -220,7 +220,7 @@ def typed_receipts(rows: Iterable[ExpectedDelivery], typed: Typed) -> list[LineR
     ]
     found = [_receipt(row, form) for row, form in forms if takes_rest or not form.is_empty]
     if not found:
-        field, rule = "received", gettext_noop("units of at least one line")
+        field, rule = "received", gettext_noop("type the units of at least one line")
         raise ServiceError(field, "", rule)
     return found
 
