@@ -112,6 +112,21 @@ def test_every_kind_says_its_numbers_and_leads_to_an_open_door(
     assert "add up to 4" not in shown
 
 
+@pytest.mark.parametrize(
+    ("hold", "words"),
+    [
+        ("held-snoozed", "the need is snoozed."),
+        ("held-rejected", "the need is rejected."),
+        ("held-short", "the need is ordered with fewer units than it asked for."),
+    ],
+)
+def test_a_held_need_is_named_by_its_decision(hold: str, words: str) -> None:
+    kinds = import_module("webui.desks.tasks.kinds").KINDS  # late: it needs Django set up
+    numbers = NUMBERS["held_at_zero"] | {"hold": hold}
+
+    assert kinds["held_at_zero"].describe(numbers).endswith(words)
+
+
 def test_a_shelf_that_is_suspect_within_the_hour_says_minutes() -> None:
     kinds = import_module("webui.desks.tasks.kinds").KINDS  # late: it needs Django set up
     numbers = NUMBERS["phantom_suspect"] | {"quiet_windows": 5}

@@ -171,13 +171,22 @@ def _missing(numbers: Numbers) -> str:
     ) % {"decision": decision}
 
 
+# The decision that holds the need, by the state of its episode.
+_HOLDS: Final = {
+    "held-snoozed": gettext_noop("snoozed"),
+    "held-rejected": gettext_noop("rejected"),
+    "held-short": gettext_noop("ordered with fewer units than it asked for"),
+}
+
+
 def _held(numbers: Numbers) -> str:
+    hold = _HOLDS.get(numbers["hold"])
     return gettext(
         "Available %(available_units)s, on order %(on_order_units)s, and the need is %(hold)s."
     ) % {
         "available_units": units_text(numbers["available_units"]),
         "on_order_units": units_text(numbers["on_order_units"]),
-        "hold": numbers["hold"],
+        "hold": gettext(hold) if hold else numbers["hold"],
     }
 
 
