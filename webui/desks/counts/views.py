@@ -31,7 +31,7 @@ from webui.desks.counts import queries as selectors
 from webui.desks.counts.forms import EntryForm, LinesForm, SheetForm, UndoForm
 from webui.desks.counts.lines import explained, line_entries
 from webui.desks.stock.home_store import home_store
-from webui.readmodel.choices import locations
+from webui.readmodel.choices import locations, store_names
 from webui.readmodel.figures import counted_text
 from webui.shell.commands import item_from_query, query_text, run_command
 from webui.shell.forms import PageForm, Typed
@@ -61,6 +61,7 @@ def _show_desk(request: HttpRequest, given: Typed, refusal: str, status: int) ->
         "sheets": selectors.open_sheets(request.user.get_username()),
         "handed_in": selectors.waiting_sheets(request.user.get_username()),
         "again": selectors.items_to_recount(location=location),
+        "places": store_names(),
         "waiting_count": selectors.waiting_count(),
         "refusal": refusal,
         # Pass the function, not an id: each form of the page needs its own id.
