@@ -49,6 +49,7 @@ async function toggle(link) {
     return;
   }
   if (!row.isConnected || link.getAttribute("aria-expanded") !== "true") return;
+  if (row.nextElementSibling?.matches("tr.details")) return; // opened twice before the answer
   const details = document.createElement("tr");
   details.className = "details";
   const cell = details.insertCell();
