@@ -30,7 +30,13 @@ from ledger.kernel.transactions import (
 )
 from ledger.messages import Message, gettext_noop
 from ledger.pricing.plausibility import require_plausible, usual_minor
-from ledger.pricing.timeline import PriceStep, TimelineRow, newest_price, step_before
+from ledger.pricing.timeline import (
+    PriceStep,
+    TimelineRow,
+    last_written_price,
+    newest_price,
+    step_before,
+)
 
 MOST_PRICE: Final = 1_000_000_000
 MOST_STEP: Final = 2**31 - 1  # limit of the column, an `int`
@@ -52,7 +58,7 @@ class SetPrice:
     * An `initial` price may start in the past, but must be the first of its item.
     * An `emergency` price needs a reason and starts with the next window.
 
-    `shown_price_id` is the id of the newest price that the person saw, `NO_PRICE` if there was
+    `shown_price_id` is the highest id of a price that the person saw, `NO_PRICE` if there was
     none, None for no check. Unless `is_confirmed`, a price far from the last one is refused
     (`ledger.pricing.plausibility`).
     """
@@ -87,8 +93,8 @@ def set_price(
 ) -> int:
     """Write a price; return its id.
 
-    Raise `Conflict` if `shown_price_id` is given and isn't the id of the newest price, or for an
-    initial price of an item that has prices.
+    Raise `Conflict` if `shown_price_id` is given and isn't the id of the price that was written
+    last, or for an initial price of an item that has prices.
     """
     command.check()
 
@@ -123,21 +129,24 @@ def _priced_already(inv_key: str) -> str:
 
 
 def _newest_as_shown(inv_key: str, shown_price_id: int | None) -> TimelineRow | None:
-    """Return the newest price of a locked item; raise `Conflict` if the person saw another."""
-    newest = newest_price(inv_key)
-    found = NO_PRICE if newest is None else newest.id
+    """Return the newest price of a locked item; raise `Conflict` if one was written meanwhile.
+
+    The price that was written last may start before a scheduled price, so the check compares ids.
+    """
+    last = last_written_price(inv_key)
+    found = NO_PRICE if last is None else last.id
     if shown_price_id in (None, found):
-        return newest
-    if newest is None:
+        return newest_price(inv_key)
+    if last is None:
         refuse("shown_price_id", shown_price_id, "this item has no price: reload the page")
     message = Message(
         "%(inv_key)s has got another price since: %(price_minor)s from "
         "%(effective_from)s on, %(kind)s, %(origin)s",
         inv_key=inv_key,
-        price_minor=amount_text(newest.price_minor),
-        effective_from=moment_text(newest.effective_from),
-        kind=Message(newest.kind),
-        origin=newest.origin,
+        price_minor=amount_text(last.price_minor),
+        effective_from=moment_text(last.effective_from),
+        kind=Message(last.kind),
+        origin=last.origin,
     )
     raise Conflict(message)
 

@@ -50,6 +50,19 @@ def newest_price(inv_key: str) -> TimelineRow | None:
     )
 
 
+def last_written_price(inv_key: str) -> TimelineRow | None:
+    """Return the price that was written last, whatever its `effective_from`; None without prices.
+
+    Writers lock the item before they insert, so the ids of an item grow in the order of the writes.
+    """
+    return read_one(
+        TimelineRow,
+        "SELECT id, price_minor, step, kind, effective_from, recorded_by, recorded_at"
+        " FROM retail.price_change WHERE inv_key = %s ORDER BY id DESC LIMIT 1",
+        inv_key,
+    )
+
+
 def step_before(inv_key: str, row: TimelineRow) -> PriceStep | None:
     """Return price and step of the row before `row` in the timeline, None if `row` is the first."""
     return read_one(

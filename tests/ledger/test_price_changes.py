@@ -1,7 +1,9 @@
 """Manual prices, their roll-back, and the price in force at an instant."""
 
+import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from uuid import uuid4
 
 import psycopg
 import pytest
@@ -12,7 +14,7 @@ from ledger.kernel.transactions import database_now, fetch_column
 from ledger.pricing.prices import NO_PRICE, FirstPrice, next_window_start
 from ledger.services import Conflict, ServiceError
 from tests.ledger.concurrency import at_the_same_time
-from tests.ledger.pages import person
+from tests.ledger.pages import form, person
 from tests.ledger.rows import write
 from tests.ledger.test_prices import POLICY, prices
 from webui.desks.prices import queries
@@ -320,3 +322,56 @@ def test_the_loser_of_a_race_reads_what_changed_and_keeps_what_he_typed(
     assert "another price since: €9.50" in page
     assert 'value="9.25"' in page
     assert 'value="season"' in page
+
+
+def test_a_price_before_a_scheduled_one_makes_an_older_page_out_of_date(
+    ledger: psycopg.Connection, past: datetime
+) -> None:
+    tomorrow = next_window_start(database_now()) + timedelta(days=1)
+    services.set_price(
+        services.SetPrice(location="L", sku="S", price_minor=870, effective_from=tomorrow)
+    )
+    path = "/prices/items/L/S"
+    shown = re.findall(r'name="shown_revision" value="(\d+)"', page_of_prices())
+    typed = form("L|S", int(shown[0]), action="manual", reason="")
+
+    first = person("pricing", "ann").post(f"{path}/change", typed | {"price": "8.80"})
+    second = person("pricing", "ben").post(
+        f"{path}/change", typed | {"price": "8.90", "command_id": str(uuid4())}
+    )
+
+    assert (first.status_code, second.status_code) == (302, 409)
+    assert "another price since: 8.80" in second.content.decode()
+    assert [row.price_minor for row in price_rows("L|S")] == [870, 880, 899, 999]
+
+
+def test_a_price_that_a_scheduled_one_replaces_says_so(
+    ledger: psycopg.Connection, past: datetime
+) -> None:
+    tomorrow = next_window_start(database_now()) + timedelta(days=1)
+    services.set_price(
+        services.SetPrice(location="L", sku="S", price_minor=870, effective_from=tomorrow)
+    )
+    client = person("pricing")
+    shown = re.findall(r'name="shown_revision" value="(\d+)"', page_of_prices())
+    typed = form("L|S", int(shown[0]), action="manual", reason="", price="8.80")
+
+    page = client.post("/prices/items/L/S/change", typed, follow=True).content.decode()
+
+    when = f"{tomorrow:%Y-%m-%d %H:%M} UTC"
+    assert f"A price of 8.70 is scheduled from {when} on, and then replaces it." in page
+    assert "This undoes the price of 8.70 from" in page
+
+
+def test_a_price_replaced_at_its_own_start_makes_no_later_price_a_raise(
+    ledger: psycopg.Connection, past: datetime
+) -> None:
+    for price in (820, 850):
+        services.set_price(services.SetPrice(location="L", sku="S", price_minor=price))
+
+    found = prior_prices("L|S", prior_rule="plain")
+
+    # 820 was never in force, so 850 is a cut of 899.
+    assert found[newest_id()] == 899
+    tab = person("pricing").get("/items/L/S?tab=price").content.decode()
+    assert tab.count('<span class="flag">undone</span>') == 1

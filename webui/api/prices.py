@@ -96,7 +96,7 @@ class PriceStep(Schema):
 class ItemPrices(Schema):
     """The newest 200 prices of an item, the newest first, and its present floor.
 
-    A command that sets a price repeats `newest_id`, the `id` of the newest row or 0 without a row.
+    A command that sets a price repeats `newest_id`: the highest `id` of the rows, or 0 without one.
     """
 
     location: str
@@ -253,7 +253,11 @@ def get_prices(request: HttpRequest, location: str, sku: str) -> ItemPrices:
         raise Http404(message)
     rows = price_rows(key)
     steps = [described(PriceStep, row) for row in rows]
-    further = {"newest_id": rows[0].id if rows else 0, "prices": steps, "as_of": as_of}
+    further = {
+        "newest_id": max((row.id for row in rows), default=0),
+        "prices": steps,
+        "as_of": as_of,
+    }
     return described(ItemPrices, item, currency=currency(), **further)
 
 

@@ -327,6 +327,7 @@ class PriceOfTime:
     recorded_at: datetime
     recorded_by: str | None
     is_in_force: bool
+    is_undone: bool
 
 
 def prices(inv_key: str) -> list[PriceOfTime]:
@@ -335,7 +336,9 @@ def prices(inv_key: str) -> list[PriceOfTime]:
         SELECT id, effective_from, price_minor, step, kind, floor_minor, recorded_at, recorded_by,
                id IS NOT DISTINCT FROM (
                    SELECT force.id FROM retail.price_at(%(key)s, statement_timestamp()) AS force
-               ) AS is_in_force
+               ) AS is_in_force,
+               lead(effective_from) OVER (ORDER BY effective_from, id)
+                   IS NOT DISTINCT FROM effective_from AS is_undone
         FROM retail.price_change WHERE inv_key = %(key)s
         ORDER BY effective_from DESC, id DESC LIMIT 20
         """

@@ -15,6 +15,7 @@ SELECT c.id, c.inv_key, c.location, c.sku, coalesce(p.name, c.sku) AS name, c.pr
        c.recorded_at, c.recorded_by, before.price_minor AS before_minor,
        NOT EXISTS (SELECT FROM retail.price_change n WHERE n.inv_key = c.inv_key
                    AND (n.effective_from, n.id) > (c.effective_from, c.id)) AS is_newest,
+       (SELECT max(n.id) FROM retail.price_change n WHERE n.inv_key = c.inv_key) AS last_id,
        i.cost_minor, i.margin_permille, i.tax_bp
 FROM retail.price_change c
 LEFT JOIN LATERAL (
@@ -47,6 +48,7 @@ class PriceChange:
     recorded_by: str | None
     before_minor: int | None
     is_newest: bool
+    last_id: int
     cost_minor: int | None
     margin_permille: int | None
     tax_bp: int | None

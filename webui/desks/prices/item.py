@@ -8,6 +8,7 @@ from django.urls import reverse
 from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_POST
 
+from ledger.kernel.refusal_text import moment_text
 from ledger.messages import gettext_noop
 from ledger.pricing.plausibility import ImplausiblePrice, require_plausible, usual_minor
 from ledger.services import ServiceError, SetPrice, roll_back_price, set_price
@@ -16,12 +17,14 @@ from webui.desks.prices.forms import PriceForm
 from webui.desks.prices.queries import (
     PricedItem,
     PriceRow,
+    following_price,
     price_rows,
     priced_item,
     prior_prices,
     undone_to_minor,
 )
 from webui.readmodel.charts import PRICE_HEADS, price_chart
+from webui.readmodel.figures import money_text
 from webui.readmodel.history import prices_by_day, timeline
 from webui.shell.desk import Command, Refusal, answer
 from webui.shell.forms import Typed
@@ -59,6 +62,7 @@ def _show(request: HttpRequest, key: str, refusal: Refusal | None) -> HttpRespon
         "item": item,
         "rows": [(row, priors.get(row.id)) for row in rows],
         "newest": rows[0] if rows else None,
+        "last_id": max((row.id for row in rows), default=0),
         "heads": PRICE_HEADS,
         "days": price_chart(prices_by_day(timeline(key), time.time_ns() // 1000)),
         "undone_to_minor": undone_to_minor(rows, item.regular_minor, item.floor_minor),
@@ -97,8 +101,8 @@ def _execute(command: Command, location: str, sku: str) -> str:
                 is_confirmed=form.is_confirmed,
                 reason=reason,
             )
-            set_price(wanted, actor=command.actor, command_id=command.command_id)
-            return gettext("Written: the price applies from the next ten-minute window on.")
+            price_id = set_price(wanted, actor=command.actor, command_id=command.command_id)
+            return _written(f"{location}|{sku}", price_id)
         case "rollback":
             roll_back_price(
                 location=location,
@@ -114,3 +118,18 @@ def _execute(command: Command, location: str, sku: str) -> str:
         case unknown:
             field, rule = "action", gettext_noop("manual, emergency or rollback")
             raise ServiceError(field, unknown, rule)
+
+
+def _written(key: str, price_id: int) -> str:
+    """Return the confirmation of a price, with the scheduled price that will replace it."""
+    message = gettext("Written: the price applies from the next ten-minute window on.")
+    following = following_price(price_rows(key), price_id)
+    if following is None:
+        return message
+    replaced = gettext(
+        "A price of %(price_minor)s is scheduled from %(effective_from)s on, and then replaces it."
+    )
+    return f"{message} {replaced}" % {
+        "price_minor": money_text(following.price_minor),
+        "effective_from": moment_text(following.effective_from),
+    }

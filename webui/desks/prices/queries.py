@@ -1,5 +1,6 @@
 """Queries of one item's prices: the timeline, the limits, the prior price of a reduction."""
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -94,9 +95,11 @@ def prior_prices(inv_key: str, *, prior_rule: str) -> dict[int, int | None]:
     """
     whole = timeline(inv_key)
     found = {}
-    for place, row in list(enumerate(whole))[-MOST_ROWS:]:
-        before, from_us = whole[:place], row.effective_from_us
-        old = price_timeline.in_force(before, from_us)
+    for row in whole[-MOST_ROWS:]:
+        # A row with the same time was never in force if it was written before this row.
+        from_us = row.effective_from_us
+        before = tuple(each for each in whole if each.effective_from_us < from_us)
+        old = before[-1] if before else None
         if old is not None and row.price_minor < old.price_minor:
             found[row.id] = price_timeline.prior_price(
                 before, from_us, progressive=prior_rule == "progressive"
@@ -116,3 +119,12 @@ def undone_to_minor(rows: Sequence[PriceRow], regular_minor: int | None, floor: 
     if rows[0].kind == "initial" or regular_minor is None:
         return None
     return max(regular_minor, floor)
+
+
+def following_price(rows: Sequence[PriceRow], price_id: int) -> PriceRow | None:
+    """Return the scheduled price that replaces the price `price_id`, or None.
+
+    `rows` are the newest rows of the timeline, newest first.
+    """
+    later = itertools.takewhile(lambda row: row.id != price_id, rows)
+    return next((row for row in reversed(list(later)) if not row.is_undone), None)

@@ -117,7 +117,7 @@ def _price(shown: Shown) -> dict[str, Any]:
         "heads": PRICE_HEADS,
         "floor_minor": floor,
         "prices": explain.prices(shown.inv_key),
-        "newest": rows[0] if rows else None,
+        "last_id": max((row.id for row in rows), default=0),
         "undone_to_minor": None
         if policy is None or floor is None
         else undone_to_minor(rows, policy.regular_minor, floor),
