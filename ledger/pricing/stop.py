@@ -82,7 +82,7 @@ def refuse_while_killed() -> None:
     """
     is_on = fetch_value("SELECT price_kill_switch FROM app.setting WHERE id = 1 FOR SHARE")
     if is_on:
-        message = gettext_noop("the price kill switch is on, so no proposed price can be approved")
+        message = gettext_noop("Rule-made prices are stopped, so no proposed price can be approved")
         raise Conflict(message)
 
 

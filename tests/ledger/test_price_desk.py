@@ -198,3 +198,41 @@ def test_no_rollback_is_offered_below_the_floor_or_without_a_policy(
     page = html(person("pricing").get("/prices/?view=changes"))
 
     assert re.findall(r"Roll back to ([\d.]+)</button>", page) == ["9.60"]
+
+
+def test_details_label_the_reason_of_a_decision(
+    ledger: psycopg.Connection,
+) -> None:
+    propose(ledger, "A", 949, status="snoozed", reason="wait for the season")
+
+    page = html(person("pricing").get("/prices/?view=snoozed&open=P:L|A:1-2"))
+
+    assert "Reason: wait for the season" in page
+
+
+@pytest.mark.parametrize(
+    ("view", "text"),
+    [
+        ("open", "Proposals then appear here."),
+        ("snoozed", "A snoozed proposal appears here"),
+        ("closed", "Proposals that are approved, rejected"),
+    ],
+)
+@pytest.mark.usefixtures("ledger")
+def test_an_empty_view_says_what_would_appear_in_it(view: str, text: str) -> None:
+    page = html(person("pricing").get(f"/prices/?view={view}"))
+
+    assert text in page
+    assert len(re.findall("appears? here", page)) == 1
+
+
+def test_the_audit_page_names_the_stop_and_no_row_as_a_price(ledger: psycopg.Connection) -> None:
+    services.range_item(location="L", sku="S", policy=POLICY)
+    number = services.set_price(services.SetPrice(location="L", sku="S", price_minor=950))
+    client = person("pricing", "pat")
+    client.post("/prices/stop", {"stop": "1"})
+
+    page = html(person("operator").get("/system/audit/?rules=1"))
+
+    assert 'Rule-made prices stopped: <span class="was">no</span> → <b>yes</b>' in page
+    assert f"Number of the price: <b>{number}</b>" in page

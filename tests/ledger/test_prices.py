@@ -167,7 +167,7 @@ def test_the_kill_switch_stops_rule_made_prices_only(
 ) -> None:
     services.set_price_kill_switch(is_on=True, actor="pricing")
 
-    with pytest.raises(Conflict, match="kill switch"):
+    with pytest.raises(Conflict, match="Rule-made prices are stopped"):
         services.approve_price(proposal_id=proposal, shown_revision=1)
     services.set_price(services.SetPrice(location="L", sku="S", price_minor=899))
 

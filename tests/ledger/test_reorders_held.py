@@ -235,7 +235,7 @@ def test_the_loser_finds_his_input_on_the_card(ledger: psycopg.Connection, need:
 
     page = answer.content.decode()
     assert answer.status_code == 409
-    assert re.search(r"ann has snoozed it, 20.* UTC\. Nothing was written\.", page)
+    assert re.search(r"ann has snoozed it, on 20.* UTC\. Nothing was written\.", page)
     assert 'required value="48"' in page
 
 
