@@ -67,3 +67,35 @@ def test_an_account_without_a_password_says_so(staffed: Client, ledger: psycopg.
     assert "no password</span>" in page
     assert "no second factor" in page
     assert "Reset second factor" not in page
+
+
+@pytest.mark.parametrize(
+    ("typed", "missing"),
+    [({"stores": "MINE-1"}, "Roles"), ({"roles": "associate"}, "Stores")],
+)
+def test_a_manager_who_picks_no_role_or_store_keeps_the_input(
+    staffed: Client, typed: dict[str, str], missing: str
+) -> None:
+    manager = person("manager", "mia", stores=("MINE-1",))
+
+    answer = manager.post("/people/add", {"person": "kim", **typed})
+
+    page = answer.content.decode()
+    assert answer.status_code == 422
+    assert f"{missing}: choose at least one." in page
+    assert 'autocapitalize="none" value="kim"' in page
+    [(name, value)] = typed.items()
+    assert page.count(f'name="{name}" value="{value}" checked') >= 1
+    assert "kim" not in named(manager)
+
+
+def test_a_refused_name_stays_in_the_open_form(staffed: Client) -> None:
+    manager = person("manager", "mia", stores=("MINE-1",))
+
+    page = manager.post(
+        "/people/add", {"person": "olaf", "roles": "associate", "stores": "MINE-1"}
+    ).content.decode()
+
+    assert "olaf has an account already" in page
+    assert '<details class="more" open><summary>Add a person' in page
+    assert 'autocapitalize="none" value="olaf"' in page

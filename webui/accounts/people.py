@@ -222,7 +222,7 @@ def check_password_rules(password: str, user: User) -> None:
     try:
         validate_password(password, user)
     except ValidationError as problem:
-        refuse("password", None, " ".join(problem.messages))
+        refuse("password", None, " ".join(problem.messages).removesuffix("."))
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from django.core.exceptions import PermissionDenied
 
 from ledger.access.roles import ASSOCIATE
 from ledger.access.scope import Scope, stores_of
+from ledger.kernel.errors import refuse
 from ledger.messages import Message, gettext_noop
 from ledger.people import ROLES
 from webui.accounts.person import Person, StoreAccess
@@ -56,6 +57,15 @@ class AccountManager:
                 "really lost."
             )
             raise PermissionDenied(message)
+
+    def require_choice(self, roles: Collection[str], places: StoreAccess) -> None:
+        """Raise `ServiceError` if a manager of staff has picked no role or no store."""
+        if self.manages_all:
+            return
+        if not roles:
+            refuse("roles", None, gettext_noop("choose at least one"))
+        if not (self.scope.everywhere or places.stores):
+            refuse("stores", None, gettext_noop("choose at least one"))
 
     def require_grant(self, roles: Collection[str], places: StoreAccess) -> None:
         """Raise PermissionDenied for roles or stores that this person may not give."""

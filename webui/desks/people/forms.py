@@ -1,5 +1,7 @@
 """Forms of the people desk."""
 
+from typing import Any
+
 from webui.accounts.person import StoreAccess
 from webui.shell.fields import DayField, ManyField, TextField
 from webui.shell.forms import PageForm
@@ -19,6 +21,15 @@ class AccountForm(PageForm):
         """The stores and regions that were picked."""
         values = self.cleaned()
         return StoreAccess(values["everywhere"] == "1", values["stores"], values["regions"])
+
+    @property
+    def kept(self) -> dict[str, Any]:
+        """The input of a refused form, for its page."""
+        return {
+            "name": self.data.get("person", ""),
+            "roles": self.cleaned()["roles"],
+            "places": self.places,
+        }
 
 
 class ChangeForm(AccountForm):

@@ -39,7 +39,7 @@ def _show(
     request: HttpRequest,
     *,
     refusal: str = "",
-    refused: str = "",
+    added: AccountForm | None = None,
     status: int = 200,
     link: Invitation | None = None,
 ) -> HttpResponse:
@@ -58,7 +58,7 @@ def _show(
         "locations": places,
         "regions": regions,
         "refusal": refusal,
-        "refused": refused,
+        "added": added.kept if added else None,
         "link": link,
         "link_url": request.build_absolute_uri(link.path) if link else "",
     }
@@ -83,15 +83,14 @@ def add(request: HttpRequest) -> HttpResponse:
     """Create an account and show its invitation once."""
     manager, form = _account_manager(request), AccountForm(request.POST)
     name, roles = form.cleaned()["person"], form.cleaned()["roles"]
-    refused = form.data.get("person", "")
-    manager.require_grant(roles, form.places)
     try:
+        manager.require_choice(roles, form.places)
+        manager.require_grant(roles, form.places)
         link = accounts.add_person(name=name, roles=roles, places=form.places, actor=manager.name)
     except ServiceError as error:
-        return _show(request, refusal=refused_text(error), refused=refused, status=422)
+        return _show(request, refusal=refused_text(error), added=form, status=422)
     except Conflict as conflict:
-        refusal = conflict_text(conflict)
-        return _show(request, refusal=refusal, refused=refused, status=409)
+        return _show(request, refusal=conflict_text(conflict), added=form, status=409)
     return _show(request, link=link)
 
 
@@ -104,8 +103,7 @@ def act(request: HttpRequest) -> HttpResponse:
     name: str = form.cleaned()["person"]
 
     def show(refusal: str, status: int) -> HttpResponse:
-        refused = form.data.get("person", "")
-        return _show(request, refusal=refusal, refused=refused, status=status)
+        return _show(request, refusal=refusal, status=status)
 
     if form.cleaned()["action"] != "invite":
         return run_command(request, lambda: _change(form, manager), show, reverse("people"))
