@@ -26,6 +26,8 @@ from webui.accounts.roles import (
     SEE_HISTORY,
     SEE_ORDERS,
     SEE_TRANSFERS,
+    SET_LIMITS,
+    STOP_PRICES,
     abilities,
 )
 from webui.live.access import sign_keys
@@ -63,6 +65,8 @@ NAVIGATION: Final = (
 KEPT_OFFLINE: Final = frozenset({"stock/list.html"})
 OK: Final = 200
 # Desks for people who work in every store.
+# Abilities whose views need a membership everywhere, with forms on pages of other abilities.
+OF_ALL_STORES: Final = frozenset({SET_LIMITS, STOP_PRICES})
 OF_COMPANY: Final = frozenset({"admin:index", "history"})
 
 
@@ -121,7 +125,7 @@ def frame_of(
     request: HttpRequest, current: str, *, live_keys: Sequence[str] = ()
 ) -> dict[str, Any]:
     """Return the context of `base.html`; `current` is the page's template, or only its desk."""
-    may = abilities(request.user)
+    may = _may(request)
     keys = list(live_keys)
     tabs = _tabs(request, current.partition("/")[0], may)
     signed_keys = sign_keys(request.user.pk or 0, keys)
@@ -133,6 +137,12 @@ def frame_of(
         "freshness": freshness(keys),
         "is_answer": request.method == "POST",
     }
+
+
+def _may(request: HttpRequest) -> Collection[str]:
+    """Return the abilities, without those that need a membership everywhere if it is missing."""
+    may = abilities(request.user)
+    return may if stores_of(request.user).everywhere else may - OF_ALL_STORES
 
 
 def _tabs(request: HttpRequest, current: str, may: Collection[str]) -> list[Tab]:
