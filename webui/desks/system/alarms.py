@@ -175,7 +175,15 @@ def of_rejected() -> list[Alarm]:
     }
     since = us_of(found.oldest) if found.oldest else None
     url = f"{reverse('rejected-records')}?{urlencode({'state': 'waiting'})}"
-    return [Alarm(WARN, what, since, gettext("Replay or dismiss each of them."), url=url)]
+    return [
+        Alarm(
+            WARN,
+            what,
+            since,
+            gettext("Dismiss each, or send it again if its page offers that."),
+            url=url,
+        )
+    ]
 
 
 def of_webhooks(found: Trouble) -> list[Alarm]:

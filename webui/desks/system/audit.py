@@ -15,6 +15,7 @@ from django.utils.translation import gettext
 from ledger.access.scope import EVERYWHERE, require_store, within
 from ledger.kernel.refusal_text import LABELS, label, value_text
 from ledger.kernel.rows import select
+from ledger.messages import gettext_noop
 from ledger.ordering.supplier_terms import days_of
 from webui.readmodel.logged import LoggedAction
 from webui.shell.fields import days_text
@@ -33,6 +34,12 @@ _PAIR: Final = 2
 _CENTIDAYS: Final = "_centidays"
 # {field with the value after an action: field with the value before the action}
 _BEFORE: Final = {"limit_minor": "before_minor", "price_minor": "was_minor", "is_on": "was_on"}
+# Fields of the log whose own names would mislead: `price` is the id of a row, `is_on` a stop.
+_NAMES: Final = {
+    "price": gettext_noop("Number of the price"),
+    "is_on": gettext_noop("Rule-made prices stopped"),
+}
+_IDS: Final = frozenset({"price", "line", "shipment", "count", "sheet"})
 _ENTRIES: Final = """
 SELECT a.id, a.at, a.actor, a.action, a.subject, a.detail, a.command_id
 FROM app.action_log a
@@ -111,6 +118,8 @@ class Entry(LoggedAction):
 
 
 def _label(name: str) -> str:
+    if name in _NAMES:
+        return gettext(_NAMES[name])
     return label(name if name in LABELS else name.removesuffix(_CENTIDAYS), gettext)
 
 
@@ -120,6 +129,8 @@ def _text(name: str, value: object) -> str:
             return " ".join(map(gettext, days_of(value)))
         case int() if name.endswith(_CENTIDAYS):
             return f"{days_text(value)} d"
+        case int() if name in _IDS:
+            return str(value)
         case str():
             return value
         case list():
