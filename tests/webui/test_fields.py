@@ -167,7 +167,8 @@ def test_a_time_without_an_offset_is_of_the_stores_clock(typed: str, utc: dateti
 def test_a_time_that_the_stores_clock_skips_is_refused() -> None:
     with IN_BERLIN:
         assert (
-            rule_of(MomentField(), "2026-03-29T02:30") == "a date and a time of the stores' clock"
+            rule_of(MomentField(), "2026-03-29T02:30")
+            == "a date and a time by the clock of the stores"
         )
 
 
@@ -175,7 +176,7 @@ def test_a_time_that_the_stores_clock_skips_is_refused() -> None:
     "typed", ["yesterday", "0001-01-01T00:00+23:59", "9999-12-31T23:59-23:59", "2026-02-30T00:00"]
 )
 def test_a_time_that_is_in_no_calendar_is_refused(typed: str) -> None:
-    assert rule_of(MomentField(), typed) == "a date and a time of the stores' clock"
+    assert rule_of(MomentField(), typed) == "a date and a time by the clock of the stores"
 
 
 def test_a_code_is_one_of_its_list() -> None:

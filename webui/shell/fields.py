@@ -236,7 +236,7 @@ class MomentField(SyntaxField):
     shows twice in autumn is read as the first of the two.
     """
 
-    rule = gettext_noop("a date and a time of the stores' clock")
+    rule = gettext_noop("a date and a time by the clock of the stores")
 
     @override
     def read(self, text: str) -> datetime | None:
