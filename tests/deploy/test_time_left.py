@@ -29,7 +29,7 @@ def test_a_run_prints_the_time_left_after_each_unit_but_the_first_and_the_last(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     times = iter([100.0, 110.0, 120.0])
-    monkeypatch.setattr(backfill.time, "monotonic", lambda: next(times))
+    monkeypatch.setattr("deploy.cli.backfill.time.monotonic", lambda: next(times))
     show = backfill.unit_progress()
 
     for done in (2, 3, 4):
