@@ -25,7 +25,6 @@ class Streams(ThreadingHTTPServer):
         self.status = status
         self.cookies: list[str] = []
         self.end = threading.Event()
-        self.ended = threading.Event()
 
     @property
     def url(self) -> str:
@@ -36,12 +35,11 @@ class Handler(BaseHTTPRequestHandler):
     server: Streams
 
     def do_GET(self) -> None:
+        self.server.cookies.append(f"{self.path} {self.headers['Cookie']}")
         self.send_response(self.server.status)
         self.end_headers()
         self.wfile.write(b"event: age\n\n")
-        self.server.cookies.append(f"{self.path} {self.headers['Cookie']}")
         self.server.end.wait(DEADLINE_S)
-        self.server.ended.set()
 
     @override
     def log_message(self, format: str, *args: object) -> None:
