@@ -48,7 +48,7 @@ def list_committed(directory: Path, plan: Plan, finished: dict[str, ManifestRow]
     try:
         rows = list(rows_of([name for name in planned if name not in finished], commits))
     except UnreadableRecord as error:
-        problem = f"run {plan.run} can't be continued: a commit in {commits}: {error}"
+        problem = f"run {plan.run} can't be continued: {commits} has an unreadable commit: {error}"
         raise damaged(directory, problem) from error
     for row in rows:
         problem = _problem(row, planned, finished)

@@ -160,7 +160,7 @@ def _simulate_key(task: _KeyTask, found: UnitSimulated, parts: PartWriter, at: _
 
 
 def longer(one: tuple[int, int] | None, other: tuple[int, int] | None) -> tuple[int, int] | None:
-    """Return the shortest period that has both; None if both are None."""
+    """Return the shortest period that contains each given period; None if both are None."""
     found = [period for period in (one, other) if period is not None]
     if not found:
         return None

@@ -23,7 +23,10 @@ from inventory.revision import LOGIC_REVISION
 
 @dataclass(frozen=True, slots=True)
 class DecisionLog:
-    """The reorder topic of one revision, divided at the actuator's position in the snapshot."""
+    """The reorder topic of one revision, divided at the actuator's applied offsets.
+
+    The offsets come from the database snapshot that the verification reads.
+    """
 
     settings: Connections
     revision: int

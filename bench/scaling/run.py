@@ -94,7 +94,10 @@ class Report:
         return {"keys": self.keys, "windows": self.windows, "gain": self.gain, "runs": runs}
 
     def as_text(self) -> str:
-        """Return a table with one row per run. All runs had correct outputs."""
+        """Return a table with one row per run, and the gain of two workers.
+
+        The table has no column for wrong outputs, because they end the bench with `BenchFailed`.
+        """
         lines = ["workers   records records/s  CPU-s/M  answers  p99 ms longest ms  load"]
         lines += [
             f"{run.workers:>7} {run.records:>9,} {run.rate:>9,.0f} "

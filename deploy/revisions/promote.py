@@ -117,8 +117,8 @@ def _former(settings: Connections, request: SwitchRequest) -> int:
     members = remaining_members(settings.kafka_bootstrap, former)
     if members:
         message = (
-            f"--without-comparison is refused while workers of logic revision {former} run, here "
-            f"{members}: their decisions can be compared; nothing was switched"
+            f"workers of logic revision {former} still run ({members}), so their decisions can be "
+            "compared: --without-comparison is refused; nothing was switched"
         )
         raise StackError(message, repair=f"inventory revision compare {revision}")
     return former

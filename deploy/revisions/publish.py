@@ -175,8 +175,8 @@ def _missing(settings: Connections, found: Publishable) -> list[PartitionHistory
         own = {number: at for number, at in whole.items() if at > 0}
     if own:
         message = (
-            f"logic revision {LOGIC_REVISION} has its own state already, next offsets {own}; "
-            "nothing was published"
+            f"logic revision {LOGIC_REVISION} has its own state already, next offsets by "
+            f"partition: {own}; nothing was published"
         )
         raise _refused(settings, message, repair=_RETIRE)
     if not is_begun and _have_records(settings):

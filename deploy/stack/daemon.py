@@ -202,7 +202,7 @@ def starting_runtime() -> Runtime:
 
 
 def reporting_supervisor(home: Home, runtime: Runtime) -> Supervisor:
-    """Return a supervisor that SIGTERM and SIGINT stop; start its report and log rotation."""
+    """Return a supervisor that stops on SIGTERM or SIGINT. Start its reporter and log rotation."""
     from deploy.stack.rotation import Rotation  # noqa: PLC0415 -- commands start without it
 
     supervisor = Supervisor(home, runtime)

@@ -90,7 +90,7 @@ def inactive_reason(policy: ItemLocation | None, *, stock_known: bool) -> str:
 
 
 def _after_decision(episode: Episode, now: Evaluation) -> Episode:
-    """Return the episode after the two changes that a record can make before any transition.
+    """Return the episode with stale decisions counted and a hold ended, before any transition.
 
     A `reorder_decision` row that names another need is counted as stale, unless it approves. A
     `resume` or a changed replenishment column ends a hold: `until_us` becomes the stream time.

@@ -151,8 +151,8 @@ def _check_second_count(count: WaitingDraft) -> None:
     if is_first and is_variance_due(count.units, count.expected_units):
         message = Message(
             "the count differs by %(variance_units)s units, more than the tolerance of "
-            "%(expected_units)s: a second blind count is needed first",
+            "%(tolerance_units)s: a second blind count is needed first",
             variance_units=f"{count.variance_units:+d}",
-            expected_units=tolerance_units(count.expected_units),
+            tolerance_units=tolerance_units(count.expected_units),
         )
         raise Conflict(message)

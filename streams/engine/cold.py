@@ -133,7 +133,10 @@ class ColdStates:
             yield self._close(gathered)
 
     def add_block(self, payload: bytes, keys: list[InvKey | None]) -> None:
-        """Add a compressed block, for example of a snapshot file. `keys` has one item per slot."""
+        """Add a compressed block that was just encoded or that comes from a snapshot file.
+
+        `keys` has the key of each document, or None if a newer block contains that key.
+        """
         number = self._next
         self._next += 1
         block = Block(payload, keys)

@@ -45,7 +45,10 @@ def _hundredths(text: str) -> int | None:
 
 
 class Options(TypedDict, total=False):
-    """Options of every field with a rule; without `label`, refusals show the field's name."""
+    """Options that every `SyntaxField` accepts.
+
+    If `label` is missing, refusals show the field's name.
+    """
 
     required: bool
     label: str

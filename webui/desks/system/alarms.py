@@ -78,7 +78,10 @@ SELECT count(*)::int AS records, min(seen_at) AS oldest FROM (
 
 
 def ranked(alarms: Iterable[Alarm]) -> list[Alarm]:
-    """Return the alarms by severity, worst first, then oldest first; without a time, last."""
+    """Return the alarms by severity, worst first, and within a severity from the oldest on.
+
+    Alarms without a time come last in their severity.
+    """
     return sorted(alarms, key=lambda each: (each.severity != BAD, each.since_us or 1 << 62))
 
 
