@@ -68,8 +68,16 @@ def _discard(
         while not ends.is_set():
             for ready, _ in waiting.select(_WAIT_S):
                 stream: socket = ready.data
-                if not stream.recv(_READ_BYTES):
+                if _is_closed(stream):
                     waiting.unregister(stream)
                     closed.append(stream)
                     if len(closed) == len(streams):
                         all_closed.set()
+
+
+def _is_closed(stream: socket) -> bool:
+    """Read a stream that is ready. Return True if the server has closed or reset it."""
+    try:
+        return not stream.recv(_READ_BYTES)
+    except OSError:
+        return True

@@ -1,5 +1,7 @@
 """Event streams that a bench holds open: refused and closed streams fail the measurement."""
 
+import socket
+import struct
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +15,7 @@ from bench.open_streams import open_streams
 from bench.watch import BenchFailed
 
 DEADLINE_S = 10
+RESET = struct.pack("ii", 1, 0)  # close at once, with a reset instead of an end of the stream
 
 
 class Streams(ThreadingHTTPServer):
@@ -25,6 +28,7 @@ class Streams(ThreadingHTTPServer):
         self.status = status
         self.cookies: list[str] = []
         self.end = threading.Event()
+        self.resets = False
 
     @property
     def url(self) -> str:
@@ -40,6 +44,9 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(b"event: age\n\n")
         self.server.end.wait(DEADLINE_S)
+        if self.server.resets:
+            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+            self.connection.close()
 
     @override
     def log_message(self, format: str, *args: object) -> None:
@@ -71,9 +78,11 @@ def test_a_refused_stream_fails_the_measurement() -> None:
         pytest.fail("the block must not begin")
 
 
-def test_a_closed_stream_fails_the_measurement() -> None:
+@pytest.mark.parametrize("resets", [False, True])
+def test_a_closed_stream_fails_the_measurement(*, resets: bool) -> None:
     def measure(server: Streams) -> None:
         with open_streams(server.url, "/live", "", 2) as closed:
+            server.resets = resets
             server.end.set()
             closed.wait(DEADLINE_S)
 
