@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from bench.load import percentile
 from bench.staleness import Staleness
+from bench.watch import BenchFailed
 from cdc.settings import Connections
 
 QUIET: Final = "no change"
@@ -70,7 +71,7 @@ def run(settings: Connections, steps: Sequence[Step], *, rounds: int, progress: 
     """Measure ten seconds without a change, then all steps in their order, `rounds` times.
 
     Raises:
-        BenchFailed: workers didn't show a sale within 60 s after a step.
+        BenchFailed: workers didn't show a sale within 60 s after a step, or a step had no sale.
     """
     found = []
     with Staleness(settings) as staleness:
@@ -91,4 +92,7 @@ def _measured(staleness: Staleness, step: Step) -> Stale:
     step.change()
     ended = time.monotonic()
     delays = staleness.delays(began, ended, _SHOWN_S)
+    if not delays:
+        problem = f"no sale was committed during the step {step.name!r} of {ended - began:.1f} s"
+        raise BenchFailed(problem)
     return Stale(step.name, ended - began, len(delays), percentile(delays, 500), delays[-1])

@@ -1,6 +1,37 @@
 """The report of `inventory bench rebalance`."""
 
-from bench.rebalance import Report, Stale
+from typing import Any, Self, cast
+
+import pytest
+
+from bench import rebalance
+from bench.rebalance import Report, Stale, Step
+from bench.watch import BenchFailed
+
+
+class NoSales:
+    """A seller that Postgres refuses."""
+
+    def __init__(self, _settings: Any) -> None:
+        pass
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        pass
+
+    def delays(self, _since: float, _until: float, _timeout_s: float) -> list[float]:
+        return []
+
+
+def test_a_step_without_a_sale_fails_the_measurement(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rebalance, "Staleness", NoSales)
+    monkeypatch.setattr(rebalance, "QUIET_S", 0.0)
+    steps = [Step("stop of one", lambda: None)]
+
+    with pytest.raises(BenchFailed, match="no sale was committed during the step 'no change'"):
+        rebalance.run(cast("Any", None), steps, rounds=1, progress=lambda _: None)
 
 
 def test_the_report_has_one_row_per_step_with_median_and_longest() -> None:
