@@ -270,14 +270,21 @@ def _temporary_files_in(directory: Path) -> Iterator[None]:
         tempfile.tempdir = former
 
 
+def _serves_pages(master: str) -> bool:
+    """Return True if only programs of this machine reach Spark's pages, which need no login.
+
+    Spark serves them at the address in SPARK_LOCAL_IP, by default at all addresses.
+    """
+    return is_on_this_machine(master) and os.environ.get("SPARK_LOCAL_IP") == LOOPBACK
+
+
 def _properties(home: Path, master: str) -> dict[str, str]:
     """Return this engine's properties; the files of its jobs lie in the run's directory `home`."""
     scratch, events = home / SCRATCH, home / EVENTS
     events.mkdir(parents=True, exist_ok=True)
     return {
         "spark.app.name": "inventory-backfill",
-        # Spark's pages need no login. On this machine only its own people reach them.
-        "spark.ui.enabled": str(is_on_this_machine(master)).lower(),
+        "spark.ui.enabled": str(_serves_pages(master)).lower(),
         "spark.ui.showConsoleProgress": "false",
         "spark.local.dir": str(scratch),
         # The JVM's temporary files. A killed JVM leaves them here, where `backfill clean` looks.
