@@ -38,7 +38,9 @@ def a_demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 def blocks(section: str, language: str) -> list[str]:
     """Return the code blocks of the section in this language, in their order."""
-    text = PAGE.read_text("utf-8").partition(f"## {section}\n")[2].partition("\n## ")[0]
+    _, heading, rest = PAGE.read_text("utf-8").partition(f"\n## {section}\n")
+    assert heading, f"the page has no section {section!r}"
+    text = rest.partition("\n## ")[0]
     return re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
 
 
@@ -94,6 +96,7 @@ def test_every_command_of_the_page_works_while_the_retailer_trades(home: Path) -
 def test_every_command_and_script_of_a_section_works(
     home: Path, tmp_path: Path, section: str
 ) -> None:
+    assert commands(section) or blocks(section, "python")
     for number, text in enumerate(blocks(section, "toml")):
         assert number == 0
         (tmp_path / "scenarios.toml").write_text(text, encoding="utf-8")
