@@ -341,7 +341,7 @@ def test_a_price_before_a_scheduled_one_makes_an_older_page_out_of_date(
     )
 
     assert (first.status_code, second.status_code) == (302, 409)
-    assert "another price since: 8.80" in second.content.decode()
+    assert "another price since: €8.80" in second.content.decode()
     assert [row.price_minor for row in price_rows("L|S")] == [870, 880, 899, 999]
 
 
