@@ -23,7 +23,7 @@ def in_force(ledger: psycopg.Connection) -> Any:
 
 def test_a_manager_sets_the_limit_on_the_page(ledger: psycopg.Connection) -> None:
     client = person("manager", "max")
-    assert "Limit for adjustments: 100.00" in client.get("/counts/waiting/").content.decode()
+    assert "Limit for adjustments: €100.00" in client.get("/counts/waiting/").content.decode()
 
     answer = client.post("/counts/limit", {"limit": "25.00", "shown_minor": "10000"})
 
@@ -94,4 +94,4 @@ def test_a_manager_of_some_stores_reads_the_limit_and_gets_no_form() -> None:
     page = person("manager", "mia", stores=("L",)).get("/counts/waiting/").content.decode()
 
     assert "/counts/limit" not in page
-    assert "Adjustments above 100.00 wait here." in page
+    assert "Adjustments above €100.00 wait here." in page
