@@ -64,9 +64,9 @@ NAVIGATION: Final = (
 # Pages whose last response a device keeps for reading without a network (`js/service-worker.js`).
 KEPT_OFFLINE: Final = frozenset({"stock/list.html"})
 OK: Final = 200
-# Desks for people who work in every store.
-# Abilities whose views need a membership everywhere, with forms on pages of other abilities.
+# Abilities whose views need a membership everywhere. Their forms are on pages of other abilities.
 OF_ALL_STORES: Final = frozenset({SET_LIMITS, STOP_PRICES})
+# Desks for people who work in every store.
 OF_COMPANY: Final = frozenset({"admin:index", "history"})
 
 
