@@ -285,6 +285,7 @@ def _properties(home: Path, master: str) -> dict[str, str]:
     return {
         "spark.app.name": "inventory-backfill",
         "spark.ui.enabled": str(_serves_pages(master)).lower(),
+        "spark.ui.killEnabled": "false",  # the pages need no login, so they only show the job
         "spark.ui.showConsoleProgress": "false",
         "spark.local.dir": str(scratch),
         # The JVM's temporary files. A killed JVM leaves them here, where `backfill clean` looks.

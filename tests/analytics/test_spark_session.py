@@ -25,4 +25,5 @@ def test_sparks_pages_are_on_where_only_this_machine_reaches_them(
     found = spark._properties(tmp_path, master)
 
     assert found["spark.ui.enabled"] == shown
+    assert found["spark.ui.killEnabled"] == "false"
     assert found["spark.eventLog.enabled"] == "true"
