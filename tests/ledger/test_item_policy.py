@@ -145,7 +145,7 @@ def test_who_saves_second_is_told_what_the_first_has_changed(ledger: psycopg.Con
     refused = second.post(POST, theirs)
 
     assert refused.status_code == 409
-    said = r"last by ann, \d{4}-\d\d-\d\d \d\d:\d\d UTC: automatic limit is 5\.00, was 0\.00"
+    said = r"last by ann, \d{4}-\d\d-\d\d \d\d:\d\d UTC: automatic limit is €5\.00, was €0\.00"
     assert re.search(said, text(refused))
     assert 'value="9.00"' in refused.content.decode()
     assert columns(ledger)[0] == 500

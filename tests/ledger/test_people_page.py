@@ -78,15 +78,15 @@ def test_a_manager_who_picks_no_role_or_store_keeps_the_input(
 ) -> None:
     manager = person("manager", "mia", stores=("MINE-1",))
 
-    answer = manager.post("/people/add", {"person": "kim", **typed})
+    answer = manager.post("/people/add", {"person": "newcomer", **typed})
 
     page = answer.content.decode()
     assert answer.status_code == 422
     assert f"{missing}: choose at least one." in page
-    assert 'autocapitalize="none" value="kim"' in page
+    assert 'autocapitalize="none" value="newcomer"' in page
     [(name, value)] = typed.items()
     assert page.count(f'name="{name}" value="{value}" checked') >= 1
-    assert "kim" not in named(manager)
+    assert "newcomer" not in named(manager)
 
 
 def test_a_refused_name_stays_in_the_open_form(staffed: Client) -> None:

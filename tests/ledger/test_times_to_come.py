@@ -125,7 +125,7 @@ def test_what_was_booked_for_an_earlier_time_says_so(ledger: psycopg.Connection)
     shown = ann.post("/counts/adjust/", typed | {"action": "preview"}).content.decode()
     booked = ann.post("/counts/adjust/", typed | {"action": "book"}, follow=True).content.decode()
 
-    assert "as of <b>2026-03-02 12:00:00</b>" in shown
+    assert re.search(r"as of <b>2 Mar( 2026)?, 12:00</b>", shown)
     assert "S at L: on hand −2 as of 2026-03-02 12:00 UTC, worth €8.00 at cost." in booked
 
 
@@ -136,4 +136,4 @@ def test_a_time_with_an_offset_is_the_moment_that_it_means(ledger: psycopg.Conne
 
     answer = person("associate").post("/counts/adjust/", typed | {"action": "preview"})
 
-    assert "as of <b>2026-03-02 07:00:00</b>" in answer.content.decode()
+    assert re.search(r"as of <b>2 Mar( 2026)?, 07:00</b>", answer.content.decode())
