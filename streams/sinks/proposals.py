@@ -74,7 +74,9 @@ _SUPERSEDE_PRICES = sql.SQL(_SUPERSEDE).format(
     closed=sql.SQL("status = 'cancelled', reason = 'superseded'"),
 )
 # The lock waits for running approvals and blocks new ones until the caller's transaction ends.
-_HOLD_APPROVALS: LiteralString = "LOCK TABLE app.reorder_proposal IN SHARE ROW EXCLUSIVE MODE"
+# An approval first locks its row by SELECT FOR UPDATE, and then updates it. The lock must exclude
+# the first step, too. Otherwise the caller could wait for the row, and the approval for the table.
+_HOLD_APPROVALS: LiteralString = "LOCK TABLE app.reorder_proposal IN EXCLUSIVE MODE"
 _APPROVED: LiteralString = """
 SELECT reorder_id, inv_key FROM app.reorder_proposal
 WHERE status IN ('open', 'snoozed') AND decided_action = 'approve' ORDER BY reorder_id

@@ -13,7 +13,7 @@ from inventory.model.ids import ProposalId, ReorderId
 from inventory.model.outputs import PriceOutput, ReorderOutput
 from inventory.revision import LOGIC_REVISION
 from ledger import services
-from streams.sinks.proposals import propose
+from streams.sinks.proposals import approved, propose
 
 KEY = "L|S:1-9"  # an SKU that looks like the end of a reorder id
 OPENED = ReorderEvent(
@@ -159,3 +159,25 @@ def test_the_newest_price_of_a_key_stands_alone(sinks: psycopg.Connection) -> No
     assert sinks.execute(
         "SELECT split_part(proposal_id, ':', 4), status FROM app.price_proposal ORDER BY opened_at"
     ).fetchall() == [("1-30", "open"), ("1-2", "cancelled"), ("1-4", "cancelled")]
+
+
+def approved_soon(sinks: psycopg.Connection) -> None:
+    """Call `approved` in a transaction that waits at most 200 ms for a lock."""
+    with sinks.transaction():
+        sinks.execute("SET LOCAL lock_timeout = '200ms'")
+        approved(sinks)
+
+
+def test_a_switch_waits_for_an_approval_that_has_locked_its_need(
+    ledger: psycopg.Connection, sinks: psycopg.Connection
+) -> None:
+    """Without waiting, the switch would wait for the row, and the approval for the table."""
+    told(sinks, event())
+    with ledger.transaction():
+        ledger.execute("SELECT FROM app.reorder_proposal FOR UPDATE")
+        with pytest.raises(psycopg.errors.LockNotAvailable):
+            approved_soon(sinks)
+        ledger.execute("UPDATE app.reorder_proposal SET decided_action = 'approve'")
+
+    with sinks.transaction():
+        assert approved(sinks)[0] == {OPENED.output.id: KEY}
