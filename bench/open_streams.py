@@ -18,22 +18,19 @@ _READ_BYTES: Final = 1 << 16
 
 
 @contextmanager
-def open_streams(url: str, address: str, cookies: str, number: int) -> Iterator[threading.Event]:
+def open_streams(url: str, address: str, cookies: str, number: int) -> Iterator[None]:
     """Open `number` event streams at `address`. Read and discard their events until the block ends.
-
-    The block's value is set when the server has closed all streams.
 
     Raises:
         BenchFailed: the server refused a stream, or closed one before the end of the block.
     """
-    ends, all_closed, closed = threading.Event(), threading.Event(), list[socket]()
+    ends, closed = threading.Event(), list[socket]()
     with ExitStack() as stack:
         streams = [_opened(stack, url, address, cookies) for _ in range(number)]
-        work = (streams, closed, ends, all_closed)
-        thread = threading.Thread(target=_discard, args=work, daemon=True)
+        thread = threading.Thread(target=_discard, args=(streams, closed, ends), daemon=True)
         thread.start()
         try:
-            yield all_closed
+            yield
         finally:
             ends.set()
             thread.join()
@@ -55,24 +52,22 @@ def _opened(stack: ExitStack, url: str, address: str, cookies: str) -> socket:
     return connected
 
 
-def _discard(
-    streams: list[socket],
-    closed: list[socket],
-    ends: threading.Event,
-    all_closed: threading.Event,
-) -> None:
-    """Read all streams in one thread, because 50 threads would delay the writer of the load."""
+def _discard(streams: list[socket], closed: list[socket], ends: threading.Event) -> None:
+    """Read all streams in one thread, because 50 threads would delay the writer of the load.
+
+    Read once more after `ends` is set, to find each stream that the server has closed by then.
+    """
     with selectors.DefaultSelector() as waiting:
         for opened in streams:
             waiting.register(opened, selectors.EVENT_READ, opened)
-        while not ends.is_set():
-            for ready, _ in waiting.select(_WAIT_S):
+        is_last = False
+        while not is_last:
+            is_last = ends.is_set()
+            for ready, _ in waiting.select(0 if is_last else _WAIT_S):
                 stream: socket = ready.data
                 if _is_closed(stream):
                     waiting.unregister(stream)
                     closed.append(stream)
-                    if len(closed) == len(streams):
-                        all_closed.set()
 
 
 def _is_closed(stream: socket) -> bool:

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
 
 import pytest
 from typing_extensions import override
@@ -29,10 +30,16 @@ class Streams(ThreadingHTTPServer):
         self.cookies: list[str] = []
         self.end = threading.Event()
         self.resets = False
+        self.closed = threading.Semaphore(0)  # connections that this server has closed
 
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.server_port}"
+
+    @override
+    def shutdown_request(self, request: Any) -> None:
+        super().shutdown_request(request)
+        self.closed.release()
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -81,10 +88,11 @@ def test_a_refused_stream_fails_the_measurement() -> None:
 @pytest.mark.parametrize("resets", [False, True])
 def test_a_closed_stream_fails_the_measurement(*, resets: bool) -> None:
     def measure(server: Streams) -> None:
-        with open_streams(server.url, "/live", "", 2) as closed:
+        with open_streams(server.url, "/live", "", 2):
             server.resets = resets
             server.end.set()
-            closed.wait(DEADLINE_S)
+            for _stream in range(2):
+                server.closed.acquire(timeout=DEADLINE_S)
 
     with (
         serving(200) as server,
