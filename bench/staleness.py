@@ -8,7 +8,6 @@ shows an old number, so the measured time includes a rebalance and a restore.
 import threading
 import time
 import uuid
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final, Self
 from urllib.parse import quote
@@ -36,13 +35,18 @@ class _Key:
 
 
 class Staleness:
-    """A seller and its queries, in threads, until the end of the block."""
+    """A seller and its queries, in threads, until the end of the block.
+
+    After a sale that Postgres refused, nothing is sold any more: it is unknown if the sale was
+    committed, so later sales could not be told apart.
+    """
 
     def __init__(self, settings: Connections) -> None:
         self._settings = settings
         self._location = f"BENCH-{uuid.uuid4().hex[:8].upper()}"
         self._keys = [_Key(sku) for sku in one_per_partition(self._location)]
         self._ends = threading.Event()
+        self._failed_sale: psycopg.OperationalError | None = None
         work = [self._sell, *(lambda key=key: self._query(key) for key in self._keys)]
         self._threads = [threading.Thread(target=each, daemon=True) for each in work]
 
@@ -62,8 +66,12 @@ class Staleness:
         The call waits until workers show all these sales. Times are those of `time.monotonic`.
 
         Raises:
-            BenchFailed: workers don't show a sale within `timeout_s` seconds.
+            BenchFailed: Postgres refused a sale, or workers don't show one within `timeout_s`
+                seconds.
         """
+        if self._failed_sale is not None:
+            problem = f"a sale failed, so the measurement ended: {self._failed_sale}"
+            raise BenchFailed(problem)
         deadline = time.monotonic() + timeout_s
         found = []
         for key in self._keys:
@@ -74,19 +82,21 @@ class Staleness:
                     raise BenchFailed(problem)
                 time.sleep(_QUERY_EVERY_S)
             shown = zip(sales, key.shown, strict=False)  # later sales may be shown already
-            found += [seen - at for at, seen in shown if at >= since]
+            # A worker may show a sale before this process has seen its commit.
+            found += [max(0.0, seen - at) for at, seen in shown if at >= since]
         return sorted(found)
 
     def _sell(self) -> None:
         skus, number = [key.sku for key in self._keys], 0
         while not self._ends.wait(SELL_EVERY_S):
-            # A sale that Postgres refuses is not committed, so nothing waits for it.
-            with suppress(psycopg.OperationalError):
+            try:
                 sell(self._settings, self._location, skus, f"{self._location}-{number}")
-                now = time.monotonic()
-                for key in self._keys:
-                    key.committed.append(now)
-            number += 1
+            except psycopg.OperationalError as error:
+                self._failed_sale = error
+                return
+            now, number = time.monotonic(), number + 1
+            for key in self._keys:
+                key.committed.append(now)
 
     def _query(self, key: _Key) -> None:
         token = self._settings.query_token.get_secret_value()

@@ -6,6 +6,7 @@ import typer
 
 from deploy import output
 from deploy.cli import option_checks
+from deploy.cli.bench_faults import RunningHome
 from deploy.errors import StackError
 from deploy.stack.home import Home, default_home
 from deploy.stack.runtime import load_environment
@@ -24,7 +25,7 @@ def bench_rebalance(
 ) -> None:
     """Measure how old numbers get while workers stop, restart and join. Needs a running stack.
 
-    Begins and ends with two workers.
+    Measures two workers. Afterwards, also after an error, the former number of workers runs.
     """
     option_checks.check_int("--rounds", rounds)
     home = Home(default_home())
@@ -34,11 +35,14 @@ def bench_rebalance(
     from cdc.settings import Connections  # noqa: PLC0415 -- as above
     from deploy.stack import service_commands  # noqa: PLC0415 -- loads what every part needs to run
 
+    former = len(RunningHome(home, Connections()).workers())
     service_commands.scale(home, _BEFORE)
     try:
         report = run(Connections(), _steps(home), rounds=rounds, progress=output.errors.print)
     except BenchFailed as failure:
         raise StackError(str(failure)) from failure
+    finally:
+        service_commands.scale(home, former)  # also starts a worker that a step has stopped
     if json:
         output.as_json(report.as_json())
     else:
