@@ -42,7 +42,7 @@ from webui.api.answers import (
     split_page,
     time_of,
 )
-from webui.desks.prices.queries import price_rows, priced_item
+from webui.desks.prices.queries import last_id, price_rows, priced_item
 from webui.readmodel.proposals import PriceProposal, price_proposal, price_proposals
 from webui.readmodel.stock import Place, stock_page
 from webui.readmodel.stock_filters import Filters
@@ -253,11 +253,7 @@ def get_prices(request: HttpRequest, location: str, sku: str) -> ItemPrices:
         raise Http404(message)
     rows = price_rows(key)
     steps = [described(PriceStep, row) for row in rows]
-    further = {
-        "newest_id": max((row.id for row in rows), default=0),
-        "prices": steps,
-        "as_of": as_of,
-    }
+    further = {"newest_id": last_id(rows), "prices": steps, "as_of": as_of}
     return described(ItemPrices, item, currency=currency(), **further)
 
 

@@ -121,6 +121,15 @@ def undone_to_minor(rows: Sequence[PriceRow], regular_minor: int | None, floor: 
     return max(regular_minor, floor)
 
 
+def last_id(rows: Sequence[PriceRow]) -> int:
+    """Return the id of the price that was written last, 0 without rows.
+
+    A form or a command repeats this id, so that it is refused after another person's price. The
+    newest row of the timeline is not enough: a price may start before a scheduled one.
+    """
+    return max((row.id for row in rows), default=0)
+
+
 def following_price(rows: Sequence[PriceRow], price_id: int) -> PriceRow | None:
     """Return the scheduled price that replaces the price `price_id`, or None.
 

@@ -12,7 +12,7 @@ from cdc.contracts.times import us_of
 from cdc.workers import LiveKey
 from inventory.pricing.targets import floor_minor
 from ledger.messages import gettext_noop
-from webui.desks.prices.queries import price_rows, undone_to_minor
+from webui.desks.prices.queries import last_id, price_rows, undone_to_minor
 from webui.desks.stock.explained import Explained, explained, state_of
 from webui.desks.stock.facts import FactPage
 from webui.desks.stock.policy import policy_card
@@ -117,7 +117,7 @@ def _price(shown: Shown) -> dict[str, Any]:
         "heads": PRICE_HEADS,
         "floor_minor": floor,
         "prices": explain.prices(shown.inv_key),
-        "last_id": max((row.id for row in rows), default=0),
+        "last_id": last_id(rows),
         "undone_to_minor": None
         if policy is None or floor is None
         else undone_to_minor(rows, policy.regular_minor, floor),
