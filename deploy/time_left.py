@@ -1,6 +1,7 @@
 """The time left of a command that reports its progress."""
 
 from dataclasses import dataclass
+from math import ceil
 from typing import Final
 
 _MINUTE: Final = 60
@@ -25,6 +26,6 @@ class TimeLeft:
         counted, seconds = done - self.first[0], now_s - self.first[1]
         if counted <= 0 or done >= planned:
             return ""
-        left = round(seconds / counted * (planned - done))
+        left = ceil(seconds / counted * (planned - done))
         shown = f"{left // _MINUTE} min {left % _MINUTE} s" if left >= _MINUTE else f"{left} s"
         return f", about {shown} left"

@@ -28,8 +28,8 @@ class Difference:
     """One key on which the revisions disagree.
 
     `how` is `ONLY_FORMER`, `ONLY_NEW`, `CHANGED` or `EXPLANATION`. `fields` names the differing
-    fields. `former` and `fresh` hold id, status and quantity or price
-    of the two decisions; None means that the revision has made no decision.
+    fields. `former` and `fresh` hold id, status and quantity or price of the two decisions. None
+    means that the revision has made no decision.
     """
 
     kind: str
