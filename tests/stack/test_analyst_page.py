@@ -60,9 +60,21 @@ def run(home: Path, command: str, directory: Path = PROJECT) -> subprocess.Compl
     passwords = [logins[name] for name in re.findall(r"--by (\w+)", command) if name in logins]
     name, *arguments = shlex.split(command)
     assert name == "inventory"
-    return subprocess.run(  # noqa: S603 -- commands of our own page
-        [sys.executable, "-m", "deploy.cli.main", *arguments],
-        input="".join(f"{password}\n" for password in passwords),
+    return python(
+        home,
+        ["-m", "deploy.cli.main", *arguments],
+        directory,
+        "".join(f"{password}\n" for password in passwords),
+    )
+
+
+def python(
+    home: Path, arguments: list[str], directory: Path, text: str = ""
+) -> subprocess.CompletedProcess[str]:
+    """Return the result of Python with these arguments, with `text` as standard input."""
+    return subprocess.run(  # noqa: S603 -- commands and scripts of our own page
+        [sys.executable, *arguments],
+        input=text,
         cwd=directory,
         env=os.environ | {"INVENTORY_HOME": str(home), "PYTHONPATH": str(PROJECT)},
         capture_output=True,
@@ -107,15 +119,7 @@ def test_every_command_and_script_of_a_section_works(
         assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
         assert "Traceback" not in done.stderr
     for text in blocks(section, "python"):
-        done = subprocess.run(  # noqa: S603 -- scripts of our own page
-            [sys.executable, "-c", text],
-            cwd=tmp_path,
-            env=os.environ | {"INVENTORY_HOME": str(home), "PYTHONPATH": str(PROJECT)},
-            capture_output=True,
-            text=True,
-            timeout=900,
-            check=False,
-        )
+        done = python(home, ["-c", text], tmp_path)
         assert done.returncode == 0, f"{text}\n{done.stdout}\n{done.stderr}"
 
 
