@@ -127,7 +127,7 @@ class Round:
 
 @dataclass(frozen=True, slots=True)
 class Undisturbed:
-    """Digest, seconds and units of a run that nobody disturbs.
+    """Digest, seconds and units of an undisturbed run.
 
     `first_s` is the number of seconds until its first unit was finished.
     """
