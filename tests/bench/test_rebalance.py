@@ -1,37 +1,37 @@
-"""The report of `inventory bench rebalance`."""
+"""`inventory bench rebalance`: its report, and measurements without a sale. No server listens."""
 
-from typing import Any, Self, cast
+import time
 
 import pytest
+from pydantic import SecretStr
 
 from bench import rebalance
 from bench.rebalance import Report, Stale, Step
+from bench.staleness import Staleness
 from bench.watch import BenchFailed
+from cdc.settings import Connections
 
-
-class NoSales:
-    """A seller that Postgres refuses."""
-
-    def __init__(self, _settings: Any) -> None:
-        pass
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        pass
-
-    def delays(self, _since: float, _until: float, _timeout_s: float) -> list[float]:
-        return []
+DEADLINE_S = 20
+NOWHERE = Connections(database_url=SecretStr("postgresql://127.0.0.1:1/none"))
 
 
 def test_a_step_without_a_sale_fails_the_measurement(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rebalance, "Staleness", NoSales)
     monkeypatch.setattr(rebalance, "QUIET_S", 0.0)
     steps = [Step("stop of one", lambda: None)]
 
     with pytest.raises(BenchFailed, match="no sale was committed during the step 'no change'"):
-        rebalance.run(cast("Any", None), steps, rounds=1, progress=lambda _: None)
+        rebalance.run(NOWHERE, steps, rounds=1, progress=lambda _: None)
+
+
+def refused(staleness: Staleness) -> None:
+    until_s = time.monotonic() + DEADLINE_S
+    while time.monotonic() < until_s:
+        staleness.delays(0.0, until_s, DEADLINE_S)
+
+
+def test_a_refused_sale_ends_the_measurement() -> None:
+    with Staleness(NOWHERE) as staleness, pytest.raises(BenchFailed, match="a sale failed"):
+        refused(staleness)
 
 
 def test_the_report_has_one_row_per_step_with_median_and_longest() -> None:
