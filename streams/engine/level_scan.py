@@ -15,6 +15,7 @@ from cdc.contracts.state_documents import SCHEMA
 from inventory.model.ids import InvKey
 from inventory.model.value import value
 from inventory.revision import LOGIC_REVISION
+from streams.engine.level_rows import ROWS, ROWS_END
 from streams.engine.store import has_open
 
 _KEY: Final = b',"inv_key":"'
@@ -24,8 +25,6 @@ _STATE: Final = b',"state":"'
 _STATE_END: Final = b'","until_us":'
 _PRICE: Final = b'"price_episode":{"blocked_until_us":'
 _ID: Final = b',"id":'
-_ROWS: Final = b',"rows":['
-_ROWS_END: Final = b'],"safety_stock_units":'
 _START: Final = re.compile(rb'"start_us":(-?\d+)')
 
 
@@ -58,25 +57,21 @@ def _parsed(content: bytes) -> LevelFacts:
 
 def _scanned(content: bytes) -> LevelFacts | None:
     """Return the facts without parsing, or None if the bytes don't have the expected form."""
-    revision = content.find(_REVISION)
-    key = content.rfind(_KEY, 0, revision)
-    rows = content.find(_ROWS, revision)
-    end = content.find(_ROWS_END, rows)
-    is_whole = content.startswith(b"{") and content.endswith(b"}") and _SCHEMA in content[end:]
-    is_open = _is_open(content)
-    if min(revision, key, rows, end) < 0 or not is_whole or is_open is None:
-        return None
-    name = orjson.loads(content[key + len(_KEY) - 1 : revision + 1])
-    starts = _START.findall(content, rows, end)
-    return LevelFacts(InvKey(name), is_open, tuple(map(int, starts)))
-
-
-def _is_open(content: bytes) -> bool | None:
-    end = content.find(_STATE_END)
-    state = content.rfind(_STATE, 0, end)
-    price = content.find(_PRICE, end)
+    # Each search begins at the last result. After -1, a search reads one byte and returns -1 too.
+    state_end = content.find(_STATE_END)
+    revision = content.find(_REVISION, state_end)
+    price = content.find(_PRICE, revision)
     proposal = content.find(_ID, price)
-    if min(end, state, price, proposal) < 0:
+    rows = content.find(ROWS, proposal)
+    end = content.find(ROWS_END, rows)
+    if content.find(_SCHEMA, end) < 0 or not content.startswith(b"{") or content[-1:] != b"}":
+        return None
+    key = content.rfind(_KEY, state_end, revision)
+    state = content.rfind(_STATE, 0, state_end)
+    if key < 0 or state < 0:
         return None
     is_proposed = not content.startswith(b"null", proposal + len(_ID))
-    return is_proposed or content[state + len(_STATE) : end] == b"open"
+    is_open = is_proposed or content[state + len(_STATE) : state_end] == b"open"
+    name = orjson.loads(content[key + len(_KEY) - 1 : revision + 1])
+    starts = _START.findall(content, rows, end) if end > rows + len(ROWS) else ()
+    return LevelFacts(InvKey(name), is_open, tuple(map(int, starts)))

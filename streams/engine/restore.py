@@ -135,7 +135,7 @@ async def _restored(
     number: int, generation: int, log: Log, topics: Topics, base: Snapshot | None
 ) -> OwnedPartition:
     assembly = Assembly(number) if base is None else Assembly(number, base.cold, base.open_keys)
-    for topic in CHANGELOGS:
+    for topic in reversed(CHANGELOGS):
         first, end = topics.bounds[topic]
         start = first if base is None else base.positions[topic]
         await _read(topic, number, (start, end), log, assembly)

@@ -338,7 +338,7 @@ def test_what_somebody_else_has_by_now_is_not_read_to_its_end() -> None:
 
     asyncio.run(take_over())
 
-    assert read == [ON_HAND_CHANGELOG]
+    assert read == [SALES_WINDOWS_CHANGELOG]
     assert worker.failures == []
     assert worker.ownership.ready == {}
 
