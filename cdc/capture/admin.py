@@ -17,6 +17,7 @@ from confluent_kafka.admin import (
     ConfigEntry,
     ConfigResource,
     NewTopic,
+    OffsetSpec,
     ResourceType,
 )
 
@@ -101,11 +102,12 @@ def create_topics(
 ) -> tuple[str, ...]:
     """Create missing topics, correct existing topics' settings, and return the new topics' names.
 
-    The broker confirms a creation before it lists the topic. The function returns once all created
-    topics are listed. It doesn't change the number of partitions of an existing topic.
+    The broker confirms a creation before it lists the topic, and lists it before each partition has
+    a leader. The function returns once the leaders of all created topics answer. It doesn't change
+    the number of partitions of an existing topic.
 
     Raises:
-        TimeoutError: a created topic is not listed after 30 s.
+        TimeoutError: after 30 s, a created topic is not listed or has a partition without a leader.
         KafkaException: the broker can't create a topic or change its settings.
     """
     client = admin_client(bootstrap)
@@ -128,6 +130,7 @@ def create_topics(
             if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
                 raise
     _wait_for_list(client, lambda listed: set(created) - listed, "are not listed", "creation")
+    _wait_for_leaders(client, [topic for topic in topics if topic.name in created])
     _update_settings(client, [topic for topic in topics if topic.name not in created])
     return tuple(sorted(created))
 
@@ -180,6 +183,38 @@ def _wait_for_list(
             problem = f"topics {sorted(names)} {state} {_TIMEOUT_S:g} s after their {change}"
             raise TimeoutError(problem)
         time.sleep(_POLL_S)
+
+
+def _wait_for_leaders(client: AdminClient, topics: Iterable[Topic]) -> None:
+    """Return once the leader of each partition has answered a request for its end.
+
+    A worker that started in between would end with the exit code of an absent broker.
+
+    Raises:
+        TimeoutError: a partition still has no leader after 30 s.
+    """
+    waiting = [TopicPartition(t.name, number) for t in topics for number in range(t.partitions)]
+    deadline = time.monotonic() + _TIMEOUT_S
+    while waiting and (waiting := _without_leader(client, waiting)):
+        if time.monotonic() > deadline:
+            names = sorted(f"{tp.topic}[{tp.partition}]" for tp in waiting)
+            problem = f"partitions {names} have no leader {_TIMEOUT_S:g} s after their creation"
+            raise TimeoutError(problem)
+        time.sleep(_POLL_S)
+
+
+def _without_leader(client: AdminClient, tps: list[TopicPartition]) -> list[TopicPartition]:
+    """Return the partitions whose leader doesn't answer yet."""
+    answers = client.list_offsets(
+        dict.fromkeys(tps, OffsetSpec.latest()), request_timeout=_TIMEOUT_S
+    )
+    found = []
+    for tp, answer in answers.items():
+        try:
+            answer.result(_TIMEOUT_S)
+        except KafkaException:
+            found.append(tp)
+    return found
 
 
 def delete_group(bootstrap: str, group: str, *, within_s: float = _TIMEOUT_S) -> None:
