@@ -1,5 +1,6 @@
 """Stop child processes of a benchmark, and read the last lines of their logs."""
 
+import json
 import os
 import signal
 import subprocess
@@ -23,5 +24,14 @@ def stop(process: Popen[bytes], *, terminate: bool = True) -> None:
 
 
 def log_tail(log: Path) -> str:
-    """Return the last 600 characters of the log."""
-    return log.read_text("utf-8", errors="replace").strip()[-_LOG_CHARS:]
+    """Return the event and the error of the log's last line, or its last 600 characters.
+
+    Workers log one JSON document per line, and its end is the innermost frame of a traceback.
+    """
+    text = log.read_text("utf-8", errors="replace").strip()
+    try:
+        line = json.loads(text.rpartition("\n")[2])
+        error = line["exception"][0]
+        return f"{line['event']}: {error['exc_type']}: {error['exc_value']}"
+    except (ValueError, LookupError, TypeError):
+        return text[-_LOG_CHARS:]
