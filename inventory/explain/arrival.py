@@ -9,17 +9,16 @@ ON_TIME, COUNTED, UNCOUNTED = "on_time", "late_counted", "late_uncounted"
 def arrival(business_us: int, written_us: int, late_lines: int | None) -> str:
     """Return `ON_TIME`, `COUNTED` or `UNCOUNTED` for a sale or return line.
 
-    `business_us` is the line's business time. A line is late if its window was closed when it
-    arrived: stream time ≥ window end + grace. A late line is `UNCOUNTED` if it is before the
-    horizon, because no window counts it. Otherwise it is `COUNTED`.
+    A line is late if its window was closed when the line arrived: stream time ≥ window end + grace.
+    A late line is `UNCOUNTED` if its business time `business_us` is before the horizon: no window
+    counts such a line. Every other late line is `COUNTED`.
 
-    A table row does not hold its commit time, so the caller passes an estimate of the stream time
-    as `written_us` (µs since 1970 UTC). For a live key it is the time of the row's last write
-    (`recorded_at`). For a replayed key it is the newest business time among the facts that were
-    recorded no later than the line.
+    `written_us` is the estimated stream time at which the line arrived, in µs since 1970 UTC. It is
+    an estimate, because a table row doesn't contain its commit time. For a live key, pass the row's
+    `recorded_at`. For a replayed key, pass the newest business time of the facts recorded so far.
 
     `late_lines` is the number of late lines in the window, or None if the window has no row. If it
-    is 0, the line was on time, even if its last write was a late correction.
+    is 0, the line was on time, even if a person corrected its row after the window was closed.
     """
     start_us = window_start(business_us)
     if late_lines == 0 or not is_closed(start_us, written_us):

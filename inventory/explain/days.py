@@ -194,11 +194,11 @@ def _demand_day(
 
 
 def price_days(timeline: Timeline, span: tuple[int, int], *, now_us: int) -> tuple[PriceDay, ...]:
-    """Return each day of `span` = [from, until), midnights in µs since 1970 UTC.
+    """Return one `PriceDay` for each day of `span` = [from, until), midnights in µs since 1970 UTC.
 
-    A day ends at E: its midnight, or just after `now_us` if `now_us` is earlier. The day's price is
-    the price in force just before E. `lowest_minor` is the lowest price in [E - 30 d, E): the prior
-    price of a reduction at E.
+    A day's price is the price in force at the end of the day. If the day isn't over at `now_us`, it
+    is the price in force at `now_us`. `lowest_minor` is the lowest price of the 30 days before that
+    moment, which would be the prior price of a reduction.
     """
     days: list[PriceDay] = []
     for day_us in range(*span, DAY_US):

@@ -1,8 +1,8 @@
-"""The arithmetic of one revision of a need, from the terms in the revision's record.
+"""The lines that explain one revision of a need, made of the terms in the revision's record.
 
-The terms are a list of names and values. This module makes each term a step, a total or a note. It
-adds the steps that the record leaves out, for example the step from s to S. So `lines.gaps` can
-check the totals without knowledge of the rules.
+The terms are names with values, for example `reorder_point_units` with 20. This module turns each
+term into a step, a total or a note. It adds the steps that the record leaves out, for example
+S - s, which leads from s to S. So `lines.gaps` can check all totals without knowing the rules.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -14,7 +14,7 @@ from inventory.model.value import value
 class Provenance:
     """The origin of a state, for the last section of its explanation.
 
-    The section shows the state's position as the policy position, because the state includes the
+    The section shows the state's position under the name policy position: the state includes the
     policy up to that offset. `as_of_us` is the partition's as-of time, None if it is unknown.
     """
 
@@ -50,10 +50,10 @@ def explain_at(
 ) -> tuple[Section, ...]:
     """Return the explanation of a key at the business time `at_us` (µs since 1970 UTC).
 
-    `facts` has on-hand at that time, and `price` is the price in force then. Both are as known
-    today, with facts that arrived later. Demand, levels, quantity and need come from `state`: the
-    key's last state whose stream time was not after `at_us`, with its window rows. If `state` is
-    None, these four sections are missing.
+    `facts` has the stock at that time, and `price` is the price in force then. Both include facts
+    that arrived later. The sections demand, levels, quantity and hold come from `state`: the key's
+    last state whose stream time was not after `at_us`, with its window rows. If `state` is None,
+    these four sections are missing.
     """
     price_lines = Section("price", price_in_force(price))
     at = note("business_at_us", at_us)

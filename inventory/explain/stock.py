@@ -68,10 +68,10 @@ class StockFacts:
 def stock_section(state: KeyState | None, facts: StockFacts | None) -> Section:
     """Return the section `stock`: the steps from the last count to B.
 
-    The sums equal the state's numbers. If the facts give another sum, one more line shows the
-    difference. The fold has then not read the records of some facts yet, or has rejected them.
-    Without a state the lines end at the on-hand sum of the facts. Without facts one line has the
-    sum of all movements since the count.
+    The sums equal the state's numbers. If the sum of the facts differs from the state, one more
+    line shows the difference. The cause is a fact whose record the fold hasn't read yet or has
+    rejected. Without a state, the lines end at on-hand by the facts. Without facts, one line has
+    the sum of all movements since the count.
     """
     if state is None:
         found = StockFacts(None, (), ()) if facts is None else facts

@@ -3,9 +3,9 @@
     on-hand = C.units + Σ movements later than C's second, C = the last count by (second, id)
 
 No running balance is stored. A movement belongs to the interval that ends with the next count. It
-changes that count's variance, or on-hand if there is no next count. Inserting a count splits an
-interval and removing one joins two, so only the variance of the inserted or removed count has to be
-summed.
+changes that count's variance, or on-hand if there is no next count. An inserted count splits an
+interval, and a removed count joins two intervals. In both cases only the variance of that count has
+to be summed.
 """
 
 from bisect import bisect_left

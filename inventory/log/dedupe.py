@@ -96,9 +96,9 @@ class Ring:
 
         For an empty ring it is `next_offset`, the offset that is read next.
 
-        It is 0 if a snapshot row was sent again with a later commit time and that later time is
-        within the horizon. The ring keeps the row's first commit time. Once that first time has
-        left the horizon, a replay from the first member would judge the second copy as new.
+        If a snapshot row was sent again with a later commit time, the result is 0 while that time
+        is within the horizon. The ring keeps only the first copy's commit time, so it may forget
+        the row earlier. A replay from its first member would then judge the second copy as new.
         """
         if self.newest_resent_us is not None and self._is_within_horizon(self.newest_resent_us):
             return 0
@@ -132,9 +132,10 @@ class Ring:
     def note_resent(self, record: Record, known_us: int | None = None) -> None:
         """Update the ring's newest commit time and highest lsn from a record that was re-sent.
 
-        The identity keeps the first copy's commit time `known_us`. A later commit time is stored in
-        `newest_resent_us`. If `known_us` is None, a snapshot row (op `r`) counts as later. A
-        change doesn't: both copies of a change have the same lsn and the same commit time.
+        `known_us` is the first copy's commit time, which the ring keeps. If the re-sent record has
+        a later commit time, that time is stored in `newest_resent_us`. `known_us` is None if the
+        caller doesn't know the first copy. A snapshot row (op `r`) then counts as later. A change
+        doesn't, because both copies of a change have the same commit time.
         """
         commit_us = record.commit_us
         is_later = record.op == "r" if known_us is None else commit_us > known_us

@@ -81,10 +81,11 @@ def step_at(timeline: Timeline, at_us: int) -> int:
 
 
 def first_cut(timeline: Timeline, at_us: int) -> PriceRow | None:
-    """Return the first reduction of the unbroken run of cuts in force at `at_us`, or None.
+    """Return the first cut of the unbroken run of price cuts that lasts at `at_us`, or None.
 
-    An equal price neither breaks nor starts a run. A row exactly at `at_us` belongs to the run. Of
-    rows with the same `effective_from_us`, only the last counts. The others were never in force.
+    Example: 999, 849, 849, 799 gives the first row with 849. 999, 849, 899 gives None, because the
+    raise ended the run. An equal price neither ends nor starts a run. A row exactly at `at_us`
+    belongs to the run. Of rows with the same `effective_from_us`, only the last was in force.
     """
     begun = [
         row

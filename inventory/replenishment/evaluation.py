@@ -82,7 +82,11 @@ def may_order(policy: ItemLocation, now: Evaluation) -> bool:
 
 
 def is_amended(policy: ItemLocation, now: Evaluation, shown: int, units: int) -> bool:
-    """Return True if an open need of `shown` units changes to `units` (domain.md 5.3)."""
+    """Return True if the quantity of an open need changes from `shown` to `units` (domain.md 5.3).
+
+    It changes if |units - shown| ≥ max(pack, ceil(shown / 10)). In periodic families, an increase
+    waits for an order day. A quantity above the limit always changes.
+    """
     limit = limit_units(policy, now.base_units)
     if limit is not None and shown > limit:
         return True

@@ -46,15 +46,17 @@ def _rest_of_demand(_: ItemLocation, demand_units: int, reorder_point_units: int
 class Family:
     """A rule that computes s and S from a policy, with its texts and the columns that it reads.
 
-    `typed` are the columns that a person fills in if `levels` is fixed. `computed` are the columns
-    that a person fills in if `levels` is computed. A family without `computed` always has typed
-    levels.
+    A person fills in the columns `typed` if `levels` is fixed, and the columns `computed` if
+    `levels` is computed. A family without `computed` always has typed levels.
 
-    The first computed level is span(P) + SS(P) with the protection span P, or span(`span_column`)
-    if the family has a `span_column`. The first computed level is S for the shape `BASE_STOCK`,
-    else s. In a family of `TWO_LEVELS`, S - s is `batch` of span(`batch_column`), so such a family
-    needs both fields. `batch_text` explains S - s to people, with the placeholders `demand`
-    (units), `lot` (Q) and `span` (days).
+    Computed levels (domain.md 5.1):
+    - The first level is S for the shape `BASE_STOCK`, else s. With a `span_column` it is the demand
+      of that span. Otherwise it is span(P) + SS(P), with the protection span P.
+    - Only `TWO_LEVELS` has a second computed level: S = s + `batch`. The function `batch` gets the
+      demand of `batch_column`, so such a family sets both fields.
+
+    `batch_text` explains S - s to people, with the placeholders `demand` (units), `lot` (Q) and
+    `span` (days).
     """
 
     code: str

@@ -6,8 +6,8 @@ The conditions over many keys are SQL in `ledger.automation.conditions`.
 from inventory.model.arithmetic import ceil_div, half_even
 
 LEAST_TOLERANCE_UNITS = 2
-# Task *stale source*: a store has recorded no line for some hours. On the last `SILENT_DAYS` days
-# it recorded at least `SILENT_LINES` lines on average in the same hours.
+# The task *stale source* opens if a store has recorded no sale line for some hours. On average of
+# the last `SILENT_DAYS` days, it recorded at least `SILENT_LINES` lines in the same hours.
 SILENT_LINES = 7
 SILENT_DAYS = 7
 

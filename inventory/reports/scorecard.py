@@ -16,7 +16,10 @@ CHANGE_PERMILLE = 100
 
 @value
 class LeadTime:
-    """The lead times of `receipts` receipts, in hundredths of a day: mean, deviation, p50, p90."""
+    """Mean, standard deviation and percentiles of lead times, in hundredths of a day.
+
+    `receipts` is the number of lead times.
+    """
 
     receipts: int
     mean_centidays: int

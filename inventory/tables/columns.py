@@ -96,8 +96,9 @@ def optional_text(row: Row, column: str) -> str | None:
 
 
 def choice(row: Row, column: str, allowed: tuple[str, ...], default: str | None = None) -> str:
-    """Return the entry of `allowed` that equals the column's text. All states share this string.
+    """Return the column's text, which must be one of `allowed`.
 
+    The result is the string object in `allowed`, so that all states share it and need less memory.
     The column is required if there is no `default`.
     """
     found = row.get(column)
