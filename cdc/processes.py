@@ -34,8 +34,9 @@ def work_in_database(
 ) -> None:
     """Call `work` with a connection, and again with a new one after each lost connection.
 
-    The connection has the `application_name` `name` and commits each statement. `work` should
-    return once `stop` is set. Exceptions of `work` are raised, except `psycopg.OperationalError`.
+    The connection is in autocommit mode, and `name` is its `application_name`. `work` should return
+    once `stop` is set. After a `psycopg.OperationalError` in `work`, reconnect. Any other exception
+    of `work` is raised.
     """
     while not stop.is_set():
         try:

@@ -1,6 +1,7 @@
 """A hash of the source files that can change a result, so that processes can compare their rules.
 
-Runs, reviews and workers store this hash. A source tree that lacks some packages has a hash too.
+Runs, reviews and workers store this hash. Only the packages in `RULES` count, so a copy of these
+packages alone has the same hash as the whole source tree.
 """
 
 import hashlib

@@ -61,9 +61,10 @@ class LiveKey:
 
 @dataclass(frozen=True, slots=True)
 class PartitionMap:
-    """One worker's view of the owners: a row of `answer_partitions` for each partition.
+    """The owner of each partition, as one worker knows it.
 
-    If there are no rows, `problem` is the reason.
+    `rows` has a row of `answer_partitions` for each partition. If it is empty, `problem` is the
+    reason.
     """
 
     rows: tuple[dict[str, Any], ...] = ()

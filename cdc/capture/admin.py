@@ -37,7 +37,8 @@ _ALREADY_DELETED: Final = (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError.GROUP_ID
 class Drift:
     """A difference between a topic in the broker and its definition in `cdc.contracts.topics`.
 
-    `setting` is the name of a setting, "partitions", or "topic" if the topic is missing.
+    `setting` is the name of the setting that differs. It is "partitions" for another number of
+    partitions, and "topic" for a missing topic.
     """
 
     topic: str
@@ -56,9 +57,9 @@ def committed_offsets(
 ) -> dict[int, int]:
     """Return the group's committed offsets by partition, without partitions that have none.
 
-    While the broker has no coordinator for the group, as in its first seconds, the request is
-    repeated for up to `timeout_s` seconds. A consumer sends the request, because librdkafka's admin
-    client would crash the process (SIGSEGV, librdkafka issue 5040).
+    In the first seconds after a broker's start, the group may have no coordinator. The request is
+    then repeated for up to `timeout_s` seconds. A consumer sends the request, because librdkafka's
+    admin client would crash the process (SIGSEGV, librdkafka issue 5040).
 
     Raises:
         KafkaException: the broker doesn't answer in time, or answers with an error.
@@ -171,11 +172,11 @@ def delete_topics(bootstrap: str, names: Iterable[str]) -> None:
 def _wait_for_list(
     client: AdminClient, waiting: Callable[[set[str]], set[str]], state: str, change: str
 ) -> None:
-    """Return once `waiting`, called with the listed topics, returns an empty set.
+    """Wait until `waiting` returns an empty set for the names of the topics that the broker lists.
 
     Raises:
-        TimeoutError: `waiting` still returns names after 30 s. `state` and `change` are parts of
-            the message.
+        TimeoutError: `waiting` still returns names after 30 s. The message contains `state` and
+            `change`, for example "are still listed" and "deletion".
     """
     deadline = time.monotonic() + _TIMEOUT_S
     while names := waiting(set(client.list_topics(timeout=_TIMEOUT_S).topics)):

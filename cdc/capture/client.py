@@ -158,12 +158,11 @@ class ConnectClient:
         )
 
     def snapshot_ended(self) -> bool:
-        """Return True if the source log has all rows of Debezium's snapshot.
+        """Return True if Connect has stored an offset from after Debezium's snapshot.
 
-        A restart then doesn't repeat the snapshot.
-
-        Connect stores an offset only after the broker has acknowledged its records. So the stored
-        offsets show the end of the snapshot. The result is False if Connect doesn't answer.
+        The source log then has all rows of the snapshot, because Connect stores an offset only
+        after the broker has acknowledged its records. A restart of the connector doesn't repeat
+        the snapshot. Return False if Connect doesn't answer.
         """
         try:
             answer = self._http.get(f"/connectors/{CONNECTOR}/offsets")

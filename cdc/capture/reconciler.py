@@ -69,7 +69,10 @@ class Report:
 
 
 class Reconciler:
-    """The comparison and repair of the connector. `RestartPolicy` limits the restarts."""
+    """A component that compares the connector with its definition and repairs it.
+
+    `RestartPolicy` limits the restarts.
+    """
 
     def __init__(self, client: ConnectClient, config: dict[str, str]) -> None:
         self.report = Report()

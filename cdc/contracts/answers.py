@@ -1,7 +1,7 @@
 """The versioned documents of the workers' HTTP answers.
 
-A kind names the JSON schema of an answer: `answer_key` is `schemas/answer_key.v1.json`. Readers
-accept only the versions that they know.
+The kind of an answer names its JSON schema. For example, `answer_key` has the schema
+`schemas/answer_key.v1.json`. Readers accept only the versions that they know.
 """
 
 from collections.abc import Mapping
@@ -25,8 +25,8 @@ LIVE: Final = "answer_live"
 READY: Final = "answer_ready"
 PROBLEM: Final = "answer_problem"
 
-# The kind of each address' answer with status 200. The kinds of health, live and ready also apply
-# to status 503. All other answers are of kind `PROBLEM`.
+# The kind of the answer with status 200 at each address. `HEALTH`, `LIVE` and `READY` are also used
+# with status 503. All other answers are of kind `PROBLEM`.
 ADDRESSES: Final[Mapping[str, str]] = {
     "/iq/v1/keys/{key}": KEY,
     "/iq/v1/store/on-hand/{key}": ON_HAND,

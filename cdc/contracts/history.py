@@ -1,4 +1,4 @@
-"""The fold of a history from JSON lines, without any service.
+"""Fold a history that is given as JSON lines. No service is needed.
 
 Input, one object a line, in log order of one partition of generation 1:
     {"offset": int, "table": str, "op": "c|u|d|r", "key": "L|SKU",
@@ -27,8 +27,8 @@ GENERATION = 1
 def fold_history(lines: Iterable[str], *, every: int | None = None) -> Iterator[str]:
     """Fold the history and yield the output lines, without newlines.
 
-    With `every` = n, the states of all keys also follow each n-th record. The field "at" of these
-    lines has the record's offset.
+    With `every` = 100, the states of all keys are also written after each 100th record. The field
+    "at" of these lines has the record's offset.
 
     Raises:
         HistoryError: a line is not JSON, or not a record of the format.

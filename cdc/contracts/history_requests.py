@@ -1,8 +1,8 @@
-"""Requests of the analyst desk, and for each request the `inventory` command that executes it.
+"""Requests of the page History, and for each request the `inventory` command that executes it.
 
-A page records a request in Postgres (`app.history_request`), and the process `prover` executes it
-as the documented command (decision 0049). Pages and the process call `command_of`, so the command
-that a page shows is the one that runs. Arguments map names to texts.
+The page records a request in Postgres (`app.history_request`). The process `prover` executes it
+as the documented command (decision 0049). Page and process both call `command_of`, so the command
+that the page shows is the one that runs. The arguments of a request are texts by name.
 """
 
 import re
@@ -70,9 +70,10 @@ RULES: Final[Mapping[str, Rule]] = {
 
 @value
 class Form:
-    """The form of one command: its words, arguments by position, options, and switches.
+    """The form of one command: its words, such as `backfill run`, and the names of its arguments.
 
-    A request must have all positional arguments and all options in `required`.
+    `positions` are positional arguments. `options` are written as `--name=value`, `switches` as
+    `--name`. A request must have all arguments in `positions` and all options in `required`.
     """
 
     words: tuple[str, ...]
@@ -138,10 +139,11 @@ def given_arguments(kind: str, arguments: Mapping[str, str]) -> dict[str, str]:
 def command_of(
     kind: str, arguments: Mapping[str, str], extra: tuple[str, ...] = ()
 ) -> tuple[str, ...]:
-    """Return the words after `inventory`. The options `extra` come before positional arguments.
+    """Return the command line without the first word `inventory`, word by word.
 
-    An option and its value are one word, like `--run=last`. Positional arguments follow `--`. So
-    the command-line parser can't take a value for an option.
+    An option and its value are one word, like `--run=last`. The options `extra` come after all
+    other options. Positional arguments follow `--`. So the command-line parser can't take a value
+    for an option.
     """
     form = FORMS[kind]
     options = (

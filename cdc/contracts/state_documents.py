@@ -84,8 +84,8 @@ def level_document(state: KeyState) -> Document:
 def _policy_json(policy: ItemLocation) -> orjson.Fragment:
     """Return the policy's JSON, encoded once and then cached as long as a state refers to it.
 
-    A policy is nearly half of a level and rarely changes. An entry takes about 1.6 kB. A cache with
-    a fixed number of entries would have no hits if more keys than that get records in rotation.
+    A policy is nearly half of a level and rarely changes. An entry takes about 1.6 kB. The cache
+    has no fixed size: if more keys than its size got records in turn, it would have no hits.
     """
     known = _POLICIES.get(id(policy))
     if known is not None:

@@ -91,10 +91,10 @@ def built(record: str, document: dict[str, Any], build: Callable[[dict[str, Any]
 
 
 def check_version(record: str, counter: str, found: object, wanted: tuple[int, ...]) -> None:
-    """Raise unless `found` is one of `wanted`. `counter` is the name of the version field.
+    """Check that `found`, the value of the version field `counter`, is one of `wanted`.
 
     Raises:
-        UnknownVersion: its message has the version found and the versions known.
+        UnknownVersion: `found` is not in `wanted`. The message has the version and `wanted`.
     """
     if type(found) is not int or found not in wanted:
         versions = ", ".join(map(str, wanted))
