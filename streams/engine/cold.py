@@ -64,8 +64,8 @@ class Block:
 class ColdStates:
     """The encoded states of many keys, one document per key.
 
-    Only the `add…` methods change it. The bytes of a block never change, so a snapshot can use
-    them.
+    Only the `add…` methods add or replace documents. The bytes of a block never change, so a thread
+    can write them into a snapshot file meanwhile.
     """
 
     blocks: dict[int, Block] = field(default_factory=dict)
@@ -95,7 +95,7 @@ class ColdStates:
     def document(self, key: InvKey) -> bytes | None:
         """Return the stored bytes of `key`, or None.
 
-        They are an encoded state, or during a restore a level as in the changelog.
+        The bytes are the encoded state. During a restore, they may be a level as in the changelog.
         """
         slot_number = self._slots.get(key)
         if slot_number is None:
@@ -260,5 +260,5 @@ class States(dict[InvKey, KeyState]):
             super().pop(key, None)
 
     def mark_at_rest(self, keys: Iterable[InvKey]) -> None:
-        """Record that states of `keys` were added to those at rest. They may also be in use."""
+        """Record that `cold` now has states of `keys`. Decoded states of `keys` remain in use."""
         self._new.difference_update(keys)

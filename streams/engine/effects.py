@@ -44,11 +44,11 @@ from streams.engine.records import Send, Stage
 class Effects:
     """The effects of a chunk on one partition.
 
-    The keys of `rows` are those whose level must be written. The values are the starts of each
-    key's changed window rows. `decisions` maps a decision's id to its last revision and the
-    state after that. `beats` has the newest heartbeat by its key. `expired` maps key and start
-    to the last record of a changed window row that has expired. `applied`, `resent`, `replayed` and
-    `undecodable` count the chunk's records.
+    - `rows` maps each key whose level must be written to the starts of its changed window rows.
+    - `decisions` maps the id of a decision to its last revision and the state after that revision.
+    - `beats` maps the key of a heartbeat to the newest heartbeat.
+    - `expired` maps key and start of a changed and expired window row to the row's last record.
+    - `applied`, `resent`, `replayed` and `undecodable` count the chunk's records.
     """
 
     rows: dict[InvKey, set[int]] = field(default_factory=dict)
@@ -71,10 +71,10 @@ class Effects:
             known.update(rows)
 
     def keep_expired(self, before: KeyState, rows: Iterable[int]) -> None:
-        """Store the records of rows that this chunk changed before they expired.
+        """Store the last record of each row of `rows` that this chunk has changed.
 
-        `before` is the state that still has these rows. The next state lacks them, but the read
-        model keeps expired rows and must get their last content.
+        The rows expire with the next state, and `before` is the last state that has them. The read
+        model keeps expired rows, so it must get their last content.
         """
         changed = self.rows.get(before.key, ())
         for start in rows:
@@ -120,9 +120,11 @@ class Writer:
     ) -> list[Stage]:
         """Return the records of a chunk in up to three stages, without empty ones.
 
-        The stages are: rejected records and late sales; levels; window rows and decisions. No
-        record may become visible before those of an earlier stage (domain.md 4). The last level has
-        the progress in its headers.
+        1. Rejected records and late sales.
+        2. Levels. The last one has the progress in its headers.
+        3. Window rows and decisions.
+
+        No record may become visible before those of an earlier stage (domain.md 4).
         """
         refusals = [*self._rejections(effects), *self._lates(effects)]
         levels, windows = _changelogs(effects, changed)

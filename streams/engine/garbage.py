@@ -25,10 +25,10 @@ def collect_rarely() -> None:
 
 
 class CollectorFreeze:
-    """Excludes the objects of newly decoded keys from collections (`gc.freeze`).
+    """A switch that excludes all present objects from collections (`gc.freeze`).
 
-    Excluded objects are still freed with their last reference, but excluded cycles never are. So
-    this is done only after many keys were decoded.
+    Excluded objects are still freed with their last reference, but excluded cycles are never freed.
+    So objects are excluded only after many keys were decoded.
     """
 
     def __init__(self) -> None:

@@ -60,12 +60,12 @@ async def handle_chunk(
 ) -> Effects:
     """Fold `chunk` into the partition and return once the broker has acknowledged its output.
 
-    Records below `owned.next_offset` change nothing. If an earlier process handled them, the
-    present output of their keys is sent again, because that process may not have sent all of it. A
-    chunk without output causes no transaction.
+    A record below `owned.next_offset` changes nothing. If an earlier process handled the record,
+    the present output of its key is sent again: that process may have died before it had sent all
+    output. A chunk without output causes no transaction.
 
-    An offset that is missing within the chunk counts as an offset without a record. So split a
-    consumer's records with `records.unbroken` first.
+    A missing offset within the chunk is taken as an offset without a record. So split a consumer's
+    records with `records.unbroken` first.
 
     Raises:
         Gap: the chunk begins after `owned.next_offset`. Nothing was changed.

@@ -240,7 +240,10 @@ class Ownership:
 
 
 async def _is_current(former: OwnedPartition, reader: Log) -> bool:
-    """Return True if no worker has folded past `former`, by the newest progress in the tail."""
+    """Return True if no worker has folded records after those that `former` includes.
+
+    The newest progress in the last `TAIL` offsets of the level changelog shows this.
+    """
     first, end = await reader.bounds(ON_HAND_CHANGELOG, former.number)
     newest = await newest_progress(former.number, max(first, end - TAIL), end, reader)
     return newest is not None and newest.next_offset <= former.next_offset

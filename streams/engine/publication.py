@@ -61,7 +61,7 @@ class History(Protocol):
 
     @property
     def streamed(self) -> bool:
-        """Return True if the history has a change. All changes follow Debezium's snapshot rows."""
+        """Return True if the history has a record with op c, u or d, which ends the snapshot."""
         ...
 
     def ring_from(self) -> int:

@@ -16,8 +16,9 @@ from inventory.model.ids import InvKey
 from streams.engine.mismatch import REPAIR, LogMismatch
 
 _DAY_MS: Final = DAY_US // 1000
-# The broker may delete rows that were not written for `WINDOW_RETENTION_MS`. The level of a key
-# without later records still counts them. A row is written at most 10 days before such a level.
+# The broker deletes a row `WINDOW_RETENTION_MS` after its last write. The level of a key without
+# later records still counts this row. A level counts only rows written in the 10 days before it, so
+# all its rows exist until the level has this age.
 _AGED_DAYS: Final = WINDOW_RETENTION_MS // _DAY_MS - 10
 
 

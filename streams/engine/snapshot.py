@@ -102,12 +102,12 @@ def snapshot_of(owned: OwnedPartition) -> Snapshot:
 
 
 def freeze(owned: OwnedPartition) -> Iterator[int]:
-    """Add the changed states to those at rest. Yield after each block, so that callers can pause.
+    """Add the changed states to those at rest, and yield the number of keys after each block.
 
-    Call this directly after `snapshot_of`, before another chunk is folded. The states to move are
-    chosen at the call. Chunks may be folded between two blocks: the states that they change remain
-    in use. Decoded states that did not change since the last call are dropped. Each yielded number
-    counts the keys of a block.
+    Call this directly after `snapshot_of`, before another chunk is folded. The call itself chooses
+    the states, and drops decoded states that did not change since the last call. The caller may
+    pause between two blocks. If a chunk is folded in a pause, the states that it changes remain in
+    use.
     """
     # States that an earlier freeze did not finish count as changed too.
     owned.freezing |= owned.unfrozen

@@ -22,8 +22,8 @@ class SchemaBreak(Exception):
 class Undecodable:
     """The offsets of undecodable records among a partition's last `RECENT` offsets.
 
-    More than `permille`/1000 · `RECENT` of them are too many, also in a partition with fewer
-    records: 10 ‰ permit 10 undecodable records.
+    The limit is `permille`/1000 · `RECENT` undecodable records. With 10 ‰, the 11th one stops the
+    worker, even if the partition has fewer than 1,000 records.
     """
 
     def __init__(self, number: int) -> None:

@@ -148,7 +148,11 @@ def partitions(worker: Queryable, trusted: Callable[[OwnedPartition], bool]) -> 
 
 
 def complete_map(rows: Iterable[Document]) -> list[Document]:
-    """Return one row for every partition of the log, with state UNKNOWN if no worker claims it."""
+    """Return one row for every partition of the log: the row of the worker with the best claim.
+
+    The best claim is the one with the highest `claim_order`. A partition that no worker claims has
+    state UNKNOWN.
+    """
     best: dict[int, Document] = {}
     for row in rows:
         known = best.get(row["partition"])
@@ -159,7 +163,7 @@ def complete_map(rows: Iterable[Document]) -> list[Document]:
 
 
 def claim_order(row: Document) -> tuple[bool, int]:
-    """Return a key for `max` over one partition's rows: state RUNNING, then the higher offset."""
+    """Return the rank of a worker's claim to a partition: state RUNNING first, then next offset."""
     return row["state"] == RUNNING, row.get("next_offset", -1)
 
 

@@ -43,7 +43,7 @@ class Sink(Protocol):
 
     @property
     def name(self) -> str:
-        """Return the name, which the process, its positions and its lock share."""
+        """Return the sink's name, which is also the name of its process, positions and lock."""
         ...
 
     @property

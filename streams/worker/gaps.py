@@ -94,10 +94,10 @@ class Gaps:
     async def check(self, owned: OwnedPartition, end: int, is_ready: IsReady) -> None:
         """Fold a gap if the next offset is below `end` and didn't change since the last check.
 
-        Read records only if the consumer has delivered none since the restore, and only records
-        that were in the topic at the first check. The consumer delivers all later records, and the
-        watchdog detects a consumer that has stopped. If the offsets have no records at all, move
-        the next offset past them.
+        If the consumer has delivered no record since the restore, read the records that were in the
+        topic at the first check. All later records are left to the consumer: if it has stopped, the
+        watchdog detects that. If the topic has no record at these offsets, move the next offset
+        past them.
         """
         observed = self._observed(owned)
         before, observed.last_next_offset = observed.last_next_offset, owned.next_offset

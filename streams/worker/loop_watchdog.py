@@ -15,8 +15,9 @@ CHECKS: Final = 10  # number of checks within `limit_s`
 def watch(seen_s: Callable[[], float], limit_s: float, end: Callable[[], object]) -> None:
     """Start a thread that calls `end` once `seen_s` has returned the same value for `limit_s`.
 
-    The event loop must change that value regularly. The thread counts `CHECKS` equal values in a
-    row. A comparison of times would also call `end` after a suspension of the process.
+    The event loop must change that value regularly. The thread reads it `CHECKS` times in `limit_s`
+    seconds, and calls `end` after `CHECKS` equal values. It doesn't compare times: time also passes
+    while the process is suspended.
     """
     threading.Thread(target=_watch, args=(seen_s, limit_s, end), daemon=True).start()
 

@@ -1,8 +1,9 @@
 """The writer of a worker's snapshots, which works while chunks are folded.
 
 The writer holds a partition's lock only while it lists the content of the snapshot, which takes
-milliseconds. It then moves changed states to rest in slices with pauses, and a thread writes the
-file. If a file can't be written, the worker continues: the next restore only takes longer.
+milliseconds. It then adds the changed states to the states at rest, block by block and with pauses.
+A thread writes the file. If a file can't be written, the worker continues, and the next restore
+takes longer.
 """
 
 import asyncio
