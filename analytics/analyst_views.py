@@ -44,7 +44,10 @@ def state_files(run: Path) -> list[str]:
 
 
 def window_rows(state: bytes) -> Iterator[tuple[str, int, int, int, int, int, int, int, int]]:
-    """Yield `WINDOW_COLUMNS` of each retained window with a sale or return line, oldest first."""
+    """Yield a row for each retained window with a sale or return line, oldest first.
+
+    The row's values are in the order of `WINDOW_COLUMNS`.
+    """
     found = decode_state(bytes(state))
     for start_us in sorted(found.windows):
         row = found.windows[start_us]
@@ -63,9 +66,10 @@ def window_rows(state: bytes) -> Iterator[tuple[str, int, int, int, int, int, in
 
 
 def session_rows(state: bytes) -> Iterator[tuple[str, int, int, int, int]]:
-    """Yield `SESSION_COLUMNS` of each selling session in the retained days, oldest first.
+    """Yield a row for each selling session in the retained days, oldest first.
 
-    A session is a sequence of windows with units sold, less than 30 minutes apart.
+    A session is a sequence of windows with units sold, less than 30 minutes apart. The row's values
+    are in the order of `SESSION_COLUMNS`.
     """
     found = decode_state(bytes(state))
     for one in sessions({at: row.sold_units for at, row in found.windows.items()}):
@@ -73,10 +77,11 @@ def session_rows(state: bytes) -> Iterator[tuple[str, int, int, int, int]]:
 
 
 def hop_rows(state: bytes) -> Iterator[tuple[str, str, int, int, int, int]]:
-    """Yield `HOP_COLUMNS`, with the units sold, for the last hour, the last 24 hours and 7 days.
+    """Yield three rows with the units sold in the last hour, the last 24 hours and the last 7 days.
 
-    Each span ends at the last window edge up to the key's stream time. The state has windows from
-    `covered_from_us` on, so a span that begins earlier lacks some sales.
+    The values are in the order of `HOP_COLUMNS`. Each span ends at the last window edge at or
+    before the key's stream time. The state has only windows from `covered_from_us` on, so a span
+    that begins earlier lacks some sales.
     """
     found = decode_state(bytes(state))
     now_us = found.stream_time_us

@@ -42,8 +42,9 @@ class Revision:
 class History:
     """Offsets of each row's changes, revisions in log order, and the requested state.
 
-    `state` is the newest state, or the newest whose clock is not after the requested time. It is
-    None if no state existed by then, or if nothing is archived.
+    Without a requested time, `state` is the newest state. Otherwise it is the newest state whose
+    stream time is not after the requested time. It is None if there was no such state, or if
+    nothing is archived.
     """
 
     row_offsets: RowOffsets
@@ -56,8 +57,8 @@ def history_of(
 ) -> History:
     """Fold all archived records of `key`. The returned state stops at `until_us`.
 
-    `until_us` is compared with the key's own clock: commit times of a live key, business times of a
-    replayed one.
+    `until_us` is compared with the key's stream time, which follows the commit times of a live key
+    and the business times of a replayed key.
     """
     row_offsets: RowOffsets = {}
     revisions: list[Revision] = []

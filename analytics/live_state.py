@@ -1,10 +1,10 @@
 """The live workers' states, rebuilt from their changelogs as a worker would rebuild them.
 
-A key's level and its window rows are one state in two topics. Levels are read first, then windows,
-then the levels that arrived meanwhile. A level record carries the window rows that its chunk
-changed (docs/domain.md 4). So rows written after the windows were read come with the later levels.
-Of the first levels only each key's last record is used. Of the later levels every record is used,
-because each carries other window rows.
+A key's level and its window rows are one state in two topics. They are read in three steps:
+1. Read the levels. Use only the last level of each key.
+2. Read the window rows.
+3. Read the levels that arrived meanwhile, and use all of them. Each contains the window rows that
+   its chunk changed (docs/domain.md 4), so rows written after step 2 are not missed.
 """
 
 import time

@@ -37,7 +37,10 @@ class ArchiveBehind(Damage):
 
 @dataclass(slots=True)
 class MissingRecords:
-    """Unarchived records before the offsets `ends`, and the time of the last progress."""
+    """A counter of the records before the offsets `ends` that are not archived yet.
+
+    It raises an error if their number doesn't change for `timeout_s` seconds.
+    """
 
     directory: Path
     ends: Mapping[int, int]
@@ -49,7 +52,7 @@ class MissingRecords:
     _since: float = 0.0
 
     def none_left(self, next_offsets: Mapping[int, int]) -> bool:
-        """Return True if no record before `ends` is missing. Report their number if it has changed.
+        """Return True if every record before `ends` is archived. Report a change of the number.
 
         Raises:
             ArchiveBehind: the number of missing records was the same for `timeout_s`.

@@ -1,4 +1,7 @@
-"""Read the files of a former archive. Their names replace its manifest, which may be damaged."""
+"""Read the files of a former archive without its manifest, which may be damaged.
+
+The name of each file has the partition and the offsets of its records.
+"""
 
 import re
 from collections.abc import Iterable, Iterator

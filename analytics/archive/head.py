@@ -1,8 +1,8 @@
 """`_head.json`: the valid length of an archive's manifest and each partition's end offset.
 
-The hash chain of the lines can't reveal that the last lines are missing. The head can. It is
-replaced after each line: written under a temporary name, flushed, renamed. So it is at most one
-line behind the manifest and never ahead of it.
+The hash chain of the lines can't reveal that the last lines are missing, but the head can. The
+archiver replaces the head after each line: it writes a temporary file, flushes and renames it. So
+the head is at most one line behind the manifest and never ahead of it.
 """
 
 import json
@@ -20,7 +20,10 @@ KIND: Final = "archive_head"
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The valid part of a manifest; `partitions` has next offset and last hash of each."""
+    """The valid part of a manifest: its length in bytes and its SHA-256.
+
+    `partitions` maps each partition to its next offset and the hash of its last line.
+    """
 
     bytes: int
     sha256: str

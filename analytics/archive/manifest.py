@@ -121,12 +121,11 @@ class Manifest:
         return listed
 
     def recover(self) -> None:
-        """Truncate bytes that the head doesn't cover, and write the first head of a new archive.
+        """Prepare the archive for new lines. Only the holder of the archive's lock may call this.
 
-        First, rename the files of the first release to their present names.
-
-        Only the holder of the archive's lock may call this. The topic still holds the records of
-        the truncated lines.
+        Rename the files of the first release to their present names. Truncate the bytes that the
+        head doesn't cover: the topic still has the records of these lines. Write the first head of
+        a new archive.
         """
         use_present_names(self.directory)
         if self.path.exists() and self.path.stat().st_size > self._read_to:

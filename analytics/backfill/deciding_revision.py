@@ -27,11 +27,13 @@ FROM app.revision_switch ORDER BY id
 class DecidingRevision:
     """The deciding revision and its first offset in each partition of `stock.events`.
 
-    `since_us` is the time of the switch, in microseconds since 1970 UTC. By then the workers of the
-    former and of the new revision had passed the offsets `since`. The new workers may have been
-    further ahead: they may have folded a record at or after `since` that was committed by
-    `since_us`. Its decision may have opened and closed without becoming a proposal.
-    `since` is empty if the revision has decided since the first record.
+    `since_us` is the time of the switch, in microseconds since 1970 UTC. By then the workers of
+    both revisions had passed the offsets `since`. `since` is empty if the revision has decided
+    since the first record.
+
+    The workers of the new revision may have been further ahead at the switch. If a record at or
+    after `since` was committed at or before `since_us`, its decision may have opened and closed
+    before the switch. Such a decision has never become a proposal.
     """
 
     revision: int = LOGIC_REVISION
@@ -46,8 +48,9 @@ class DecidingRevision:
     def may_have_missed(self, status: str, partition: int, offset: int, commit_us: int) -> bool:
         """Return True if a decision of this code's revision may never have become a proposal.
 
-        At a switch every open or snoozed decision of the new revision becomes a proposal; a closed
-        one doesn't. Decisions of a revision that does not decide never become proposals.
+        At a switch, every open or snoozed decision of the new revision becomes a proposal. A
+        decision that was closed before the switch doesn't. While a revision doesn't decide, none of
+        its decisions becomes a proposal.
         """
         if not self.decides_here:
             return True

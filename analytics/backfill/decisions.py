@@ -1,13 +1,14 @@
 """Compare the proposals in Postgres with the decisions of a fresh fold of the log.
 
-A proposal names the record of its newest revision. If that record is at or after the end of the
-recomputed history, the fold may lack the proposal's id. If the fold has the id, the proposal's
-revision must not be lower than the decision's.
+Every decision must have a proposal with the same revision and status, and every proposal a
+decision. Postgres may be ahead of the fold: a proposal's newest record may lie at or after the end
+of the recomputed history. Such a proposal may have no decision, or a higher revision than its
+decision.
 
-Only the deciding logic revision makes proposals (`analytics.backfill.deciding_revision`). A
-decision may have been closed while another logic revision decided. Then its proposal may be
-missing. Or a switch closed the proposal, and the proposal kept the decision's revision of that
-time. Proposals of other logic revisions are only counted, because this code can't judge them.
+Only the deciding logic revision makes proposals (`analytics.backfill.deciding_revision`). If a
+decision was closed while another logic revision decided, its proposal may be missing. A proposal
+that was closed by a switch keeps the revision of that time. Proposals of other logic revisions are
+only counted, because this code can't judge them.
 """
 
 from collections.abc import Iterable, Mapping
@@ -63,9 +64,9 @@ class DecisionRevision:
 class Decisions:
     """The number of ids compared, and every difference.
 
-    `behind` describes records that the actuator did not apply in time; then nothing was compared.
-    `others` counts proposals of other logic revisions. `former` counts closed proposals of former
-    generations, which are left out. `decides` is the deciding logic revision.
+    If the actuator did not apply all records in time, nothing was compared, and `behind` describes
+    the missing records. `others` counts proposals of other logic revisions. `former` counts closed
+    proposals of former generations, which are left out. `decides` is the deciding logic revision.
     """
 
     compared: int

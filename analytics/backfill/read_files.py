@@ -47,10 +47,12 @@ def same_records(
     """Return True if two lists of files of one topic and partition hold the same records.
 
     The lists are compared in parts. A part ends where a file of `a` and a file of `b` end at the
-    same offset. Both sides of a part must have equally many records. If `compares_bytes`, a part
-    with one file on each side must have equal bytes instead. Two versions of Arrow may write the
-    same records in different bytes. Records after `end` are ignored, so the last files may end at
-    different offsets.
+    same offset. Example: [0, 5) and [5, 9) in `a`, and [0, 9) in `b`, are one part. The files of
+    `a` and of `b` in a part must have equally many records.
+
+    With `compares_bytes`, a part with a single file in both lists must have equal bytes instead.
+    Set it to False if two versions of Arrow may have written the files, because their bytes differ.
+    Records after `end` are ignored, so the last files may end at different offsets.
     """
     ours, theirs = deque(a), deque(b)
     while ours and theirs:

@@ -37,7 +37,7 @@ def finished_units(directory: Path, plan: Plan) -> dict[str, ManifestRow]:
 
 
 def list_committed(directory: Path, plan: Plan, finished: dict[str, ManifestRow]) -> None:
-    """Append committed units that a killed driver had not listed to the manifest.
+    """Add the committed units to the manifest that a killed driver has not listed there.
 
     Raises:
         UnknownRun: a commit was changed or is of another plan.

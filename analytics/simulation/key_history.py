@@ -55,8 +55,9 @@ class Event:
 class KeyHistory:
     """Facts of one key. `left_out` is the reason why it can't be simulated, or "".
 
-    `kept` names the rows that began in the preamble, and the shipments of order lines among them.
-    `answered_minutes` counts needs by the minutes from their opening to the order.
+    `kept` has the ids of rows that began in the preamble, and of shipments for order lines that
+    began there. `answered_minutes` maps the minutes from a need to its order to the number of such
+    needs.
     """
 
     key: str
@@ -82,7 +83,7 @@ class KeyHistory:
         )
 
     def off_us(self, end_us: int) -> int:
-        """Return the time up to `end_us` in which the log's policy lets the fold open no need."""
+        """Return for how many µs of the period up to `end_us` the log's policy allowed no need."""
         spans = [(self.start_us, None if self.start is None else self.start.policy)]
         spans += [(event.at_us, event.policy) for event in self.events]
         edges = [*(at_us for at_us, _policy in spans[1:]), end_us]

@@ -14,10 +14,10 @@ NET_BP: Final = 10_000
 class Outcome:
     """Sums of demand, orders, money and time.
 
-    `stock_units` and `stock_minor` are averages over each key's own period, added over keys.
-    `out_us` is the time with on-hand of 0 or less. `wanted_units` are demand: sales and transfers
-    to other locations, and `estimated_units`. `orders` has one entry for each location, supplier
-    and UTC day with an order.
+    - `stock_units` and `stock_minor`: average stock of each key in its own period, added over keys
+    - `out_us`: time in which on-hand was 0 or less
+    - `wanted_units`: demand by sales and by transfers to other locations, plus `estimated_units`
+    - `orders`: one entry for each location, supplier and UTC day with an order
     """
 
     keys: int = 0

@@ -1,4 +1,4 @@
-"""The orders that a simulation places for one key, with what happened to that key."""
+"""The orders that a simulation places for one key, and the outcome of that key."""
 
 from dataclasses import dataclass, field
 

@@ -1,7 +1,7 @@
 """The cut of a comparison: the records that the read model included at the snapshot.
 
-The projector writes rows and positions in one transaction. So a snapshot of the database holds
-both, beside the facts. Each side of a comparison is computed at this cut.
+The projector writes rows and positions in one transaction. So one snapshot of the database has
+rows, positions and facts of the same moment. Each side of a comparison is computed at this cut.
 """
 
 from collections.abc import Mapping

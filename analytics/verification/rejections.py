@@ -41,10 +41,12 @@ Rejected = tuple[bytes | None, bytes | None, int, int, str]  # the columns of `_
 class Rejections:
     """Rows to leave out, images that replace them, and the number of rejected records.
 
-    `sale_lines` counts committed lines whose record was refused, for its content or because it was
-    re-sent too late to be recognised. `possibly_doubled` are rows of `stock_count` with a refused
-    change and a later one. The refused change should have reversed an earlier count of the row. If
-    that count was folded, it may be in force beside the newest one (domain.md 11.4).
+    `sale_lines` counts committed sale lines whose record was rejected: for its content, or because
+    it was sent again after the dedupe horizon.
+
+    `possibly_doubled` are rows of `stock_count` with a rejected change and a later change. The
+    rejected change should have taken an earlier count of the row back. If that count is already
+    folded, it may be in force beside the row's newest count (domain.md 11.4).
     """
 
     records: int

@@ -7,8 +7,8 @@ define the effect of one row. The statements here only add up the effects.
 Parameters of every statement:
 * `location` and `only` (keys) limit the rows; null means all.
 * `excluded_tables` and `excluded_ids` name rows without effect at the cut.
-* `kept_tables` and `kept_images` have the images that are in force in place of excluded rows: a
-  rejected update or delete left the image in force, or the row has changed since the cut.
+* `kept_tables` and `kept_images` have the images that count in place of excluded rows. A rejected
+  update or delete leaves such an image in force. A row that has changed since the cut has one, too.
 * `instead_*` are window rows at the cut that differ from those shown.
 """
 

@@ -1,8 +1,8 @@
-"""One difference between two runs as a row of plain columns, with its class. No I/O.
+"""One difference between two runs as a row of plain columns, with a class like `only_a`. No I/O.
 
-Differences are B minus A, money in minor units. A need's amount is the quantity of its last open
-revision times the unit cost at that time. A price difference is per unit. If only one run has a
-proposal, the difference is between the old and the new price of this proposal.
+A numeric difference is B minus A, with money in minor units. The amount of a need is the quantity
+of its last open revision times the unit cost at that time. A price difference is per unit. If only
+one run has a price proposal, the old price in the proposal is taken as the other run's price.
 """
 
 from dataclasses import dataclass

@@ -61,7 +61,7 @@ class Divergence:
     about: str = "first differing record"
 
     def record(self) -> Explained | None:
-        """Return A's explanation, else B's, for the fields of the record; None if both lack one."""
+        """Return an explanation that has the fields of the record: A's, or else B's, or None."""
         return self.a.found or self.b.found
 
     def lines(self) -> Iterator[Compared]:

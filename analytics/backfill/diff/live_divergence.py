@@ -1,7 +1,7 @@
 """A key's pending decisions in the live state and in a run, with both explanations side by side.
 
-Workers publish only the newest revision of a decision. So the first record at which the sides
-differ is unknown. Both sides are explained at the key's last record before the end of the run.
+Workers publish only the newest revision of a decision, so the first record at which live state and
+run differ is unknown. Both are explained at the key's last record before the end of the run.
 """
 
 from collections.abc import Iterable, Iterator

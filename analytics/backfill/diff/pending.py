@@ -1,9 +1,9 @@
 """Decisions of a run, and of the live workers, that wait for an answer at the end of the run.
 
-The topics hold only the newest need and price proposal of each key. So both sides are reduced to
-the last revision of these decisions, without closed ones. The id of a decision contains the offset
-of the record that opened it. This offset replaces the offset of the decision's last revision. So
-the pairs of two runs (decision 0032) and their classes apply here, too.
+The topics hold only the newest need and price proposal of each key. So of each side, only the last
+revision of these decisions is compared, without closed decisions. Each of them gets the offset and
+the time of the record that opened it, which its id names. So decisions of a run and of the workers
+are paired and classified like those of two runs (decision 0032).
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping

@@ -21,9 +21,10 @@ def reason_of(pair: Pair) -> str:
     """Return the code by which differences are grouped.
 
     - A price proposal: its signal.
-    - A need of only one run: its end, such as `cancelled: need_gone`.
-    - Two needs: the first differing term of the rules at the first differing record, else the first
-      differing column, else `other_record`.
+    - A need of only one run: its last status. A cancelled need also has its reason:
+      `cancelled: need_gone`.
+    - Two needs: the name of the first term of the rules that differs at the first differing record.
+      If all terms are equal, it is the first differing column, or `other_record` if there is none.
     """
     known = [course for course in pair.courses if course is not None]
     event = known[0].shown.event

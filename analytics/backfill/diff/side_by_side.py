@@ -20,7 +20,8 @@ Compared = tuple[str, str, str, str]  # section, label, text of A, text of B
 def compared_lines(ours: Sequence[Section], theirs: Sequence[Section]) -> Iterator[Compared]:
     """Yield each line with the values of A and B; "" if a side has no such line.
 
-    A section may repeat a name, once for each day. So lines are aligned by the sequence of names.
+    A section may repeat a name, once for each day. So the names of both sides are aligned like the
+    lines of two texts in a diff.
     """
     lines = _by_section(ours), _by_section(theirs)
     for name in dict.fromkeys((*lines[0], *lines[1])):

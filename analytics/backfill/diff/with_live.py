@@ -50,8 +50,8 @@ _PENDING_ONLY: Final = (
 class LiveSide:
     """The live state as one side of a comparison.
 
-    `reached` holds the workers' next offset of each compared partition. `left_out` names kind and
-    key of each decision that is left out. Both grow with each compared partition.
+    `reached` holds the workers' next offset of each partition compared so far. `left_out` names
+    kind and key of each decision that was left out so far.
     """
 
     revision: int
@@ -173,7 +173,7 @@ def pairs_with_live(live: Live, sides: LiveAndRun, number: int) -> Iterator[Pair
 
 @contextmanager
 def incomparable() -> Iterator[None]:
-    """Raise `NotComparable` for every error of archive, run, Kafka and Postgres."""
+    """Replace each error of archive, run, Kafka or Postgres in the block by `NotComparable`."""
     try:
         yield
     except NotComparable:

@@ -74,7 +74,7 @@ def count_rows(found: Diff[Sides]) -> Iterator[tuple[str, ...]]:
 
 
 def hidden_text(hidden: int, step: str) -> str:
-    """Return how many rows are hidden, then `step`: what a person does to see them. "" for 0."""
+    """Return a text with the number of hidden rows, and `step`, which shows them; "" for 0 rows."""
     if hidden <= 0:
         return ""
     rows = "row is" if hidden == 1 else "rows are"
