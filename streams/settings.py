@@ -63,8 +63,8 @@ class WorkerSettings(StreamSettings):
 class SinkSettings(StreamSettings):
     """The settings of the projector and the actuator.
 
-    Both read at most `sink_batch_records` records at once, the actuator never more than 1,000. They
-    wait for records for at most `sink_poll_ms` milliseconds.
+    Each of them reads at most `sink_batch_records` records at once, the actuator at most 1,000. It
+    waits for records for at most `sink_poll_ms` milliseconds.
     """
 
     sink_batch_records: int = Field(default=20_000, ge=1, le=200_000)

@@ -41,7 +41,7 @@ def pass_days(before: KeyState, now_us: int) -> Passed:
     """Return the state's fields once stream time is `now_us` (µs since 1970 UTC).
 
     Days before the new horizon are folded into the opening values, oldest first. Demand is learned
-    from all complete days. `before` is the state before the record that moves the time, so this
+    from all complete days. `before` is the state before the record that moves the time. So that
     record's fact, policy or price has no effect on these days (domain.md 11.1). If the key had no
     stream time, the first day is the day of its oldest fact.
     """

@@ -1,7 +1,7 @@
 """Hopping windows and selling sessions of a key, computed from its ten-minute windows.
 
-No table or topic stores these results, and no rule reads them. They count `sold_units` only, so
-returns never lower a number.
+No table or topic stores these results, and no rule reads them. Hops and sessions count only
+`sold_units`, so returns never lower a number.
 
 The caller passes the units sold by window start (µs since 1970 UTC). A worker's state has the
 windows of today and of the three days before. The read model has all windows since its first

@@ -61,8 +61,8 @@ async def handle_chunk(
     """Fold `chunk` into the partition and return once the broker has acknowledged its output.
 
     A record below `owned.next_offset` changes nothing. If an earlier process handled the record,
-    the present output of its key is sent again: that process may have died before it had sent all
-    output. A chunk without output causes no transaction.
+    that process may have died before it had sent all output. So the present output of the record's
+    key is sent again. A chunk without output causes no transaction.
 
     A missing offset within the chunk is taken as an offset without a record. So split a consumer's
     records with `records.unbroken` first.

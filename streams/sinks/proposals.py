@@ -148,7 +148,8 @@ def propose_only(
     """Write these decisions as the only open proposals, and close all other open proposals.
 
     Call this with all open decisions of a logic revision that starts to decide. `ordered` are the
-    ids of approved needs whose orders that revision's workers have read. These become accepted.
+    ids of approved needs whose orders that revision's workers have read. The proposals of these
+    needs become accepted.
 
     Raises:
         ApprovalInFlight: another need was approved, and its order has not come back through the
