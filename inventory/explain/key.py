@@ -14,7 +14,7 @@ from inventory.model.value import value
 class Provenance:
     """The origin of a state, for the last section of its explanation.
 
-    The section shows the state's position under the name policy position: the state includes the
+    The section calls the state's position the policy position, because the state includes the
     policy up to that offset. `as_of_us` is the partition's as-of time, None if it is unknown.
     """
 

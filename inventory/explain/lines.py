@@ -60,9 +60,9 @@ def _gaps(sections: tuple[Section, ...]) -> Iterator[str]:
 def with_actors(
     sections: tuple[Section, ...], actors: Mapping[tuple[str, int], str | None]
 ) -> tuple[Section, ...]:
-    """Return the sections, with the author in each source that had no actor.
+    """Return the sections with an actor in each source that had none.
 
-    `actors` maps (table, row id) to the author of the row.
+    `actors` maps (table, row id) to the author of the row, who becomes the actor.
     """
     return tuple(
         Section(section.name, tuple(_with_actor(line, actors) for line in section.lines))

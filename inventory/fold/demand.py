@@ -96,7 +96,7 @@ def facts_of(stock: Stock, windows: Windows, span: tuple[int, int]) -> Facts:
 
 
 def continue_days(day_end: DayEnd, facts: Facts, span: tuple[int, int], rules: Rules) -> DayEnd:
-    """Return demand and stock at the end of `span`, from `day_end` of the day before `span`."""
+    """Return demand and stock at the end of `span`. `day_end` belongs to the day before `span`."""
     day_us, end_us = span
     for fact_day_us in sorted(facts):
         if day_us <= fact_day_us < end_us:

@@ -53,7 +53,7 @@ class WithoutEffect:
     """Base of facts that change no stock and no window by themselves."""
 
     def effect(self, sign: int) -> Effect | None:
-        """Return None."""
+        """Return None, because such a fact has no contribution."""
         del sign
         return None
 

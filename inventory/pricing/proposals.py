@@ -244,7 +244,7 @@ def market_of(policy: ItemLocation, inputs: PricingInputs) -> Market:
 
 
 def clamped_to(policy: ItemLocation, frame: PriceFrame, signal: Signal) -> Clamped | str:
-    """Return the price of the signal's step after clamps and ending, or a reason code.
+    """Return the price for the signal's step, after clamps and endings, or a reason code.
 
     `ladder_end`: the ladder has no such step. `no_change`: the target of the step is not on the
     signal's side of the old price.

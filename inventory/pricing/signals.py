@@ -57,7 +57,7 @@ class Market:
     is_observed: bool
 
     def cover_centidays(self) -> int | None:
-        """Return the cover of the supply in hundredths of a day, or None for a demand of 0."""
+        """Return how long the supply lasts, in hundredths of a day; None for a demand of 0."""
         return cover_centidays(supply_units=self.supply_units, rate_micro=self.rate_micro)
 
 
@@ -67,7 +67,7 @@ def supply(*, available_units: int, in_transit_units: int) -> int:
 
 
 def cover_centidays(*, supply_units: int, rate_micro: int) -> int | None:
-    """Return supply·10^8 // d in hundredths of a day; None means unbounded (d = 0)."""
+    """Return how long the supply lasts: supply·10^8 // d hundredths of a day, or None for d = 0."""
     return None if rate_micro == 0 else supply_units * 100_000_000 // rate_micro
 
 

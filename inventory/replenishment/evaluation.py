@@ -57,7 +57,10 @@ class Evaluation:
 
 
 def is_gone(policy: ItemLocation, now: Evaluation) -> bool:
-    """Return True if B > s + h. h is `hysteresis_units`, or max(1, ceil(s/10)) if that is null."""
+    """Return True if the need is gone: B > s + h.
+
+    h is `hysteresis_units`, or max(1, ceil(s/10)) if that is null.
+    """
     slack = policy.hysteresis_units
     if slack is None:
         slack = max(1, ceil_div(now.reorder_point_units, 10))

@@ -11,8 +11,8 @@ from typing import Final
 from inventory.model.policy import ItemLocation
 from inventory.model.value import value
 
-# Shapes of a family's levels. The comments have the limits without which the formulas would be
-# undefined (domain.md 11.8). Limits after "typed" apply to typed levels only.
+# Shapes of a family's levels. The comment after each shape has its limits (domain.md 11.8). Without
+# these limits, the formulas would be undefined. Limits after "typed" apply to typed levels only.
 NO_SHAPE: Final = "no levels"
 LOTS: Final = "s and multiples of Q"  # Q ≥ 1
 TWO_LEVELS: Final = "s and S"  # typed: S > s
