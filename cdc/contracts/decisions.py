@@ -50,7 +50,7 @@ class DecisionContext:
 
 @value
 class ReorderEvent:
-    """One revision of a need, with supplier and unit cost from the policy after its decision."""
+    """One revision of a need, with the supplier and the unit cost in the key's policy."""
 
     output: ReorderOutput
     supplier: str | None
