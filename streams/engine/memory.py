@@ -27,7 +27,7 @@ async def undisturbed(_effect: str) -> None:
 
 
 class MemoryBroker:
-    """A broker in memory. It is a `Log`, and `writer` returns a `Broker`.
+    """A broker in memory. It implements `Log`; the result of `writer` implements `Broker`.
 
     It reads no clock: callers pass all times as arguments.
     """

@@ -3,11 +3,11 @@
 The records equal, byte for byte, those of a worker that folds the complete history as one chunk.
 The worker's own code writes them, and the same producers fence other writers.
 
-The history is too large for one transaction. Every level therefore gets the progress 0. The last
-transaction then writes the true progress. No worker's chunk has the progress 0, and no worker
-restores from it (`mismatch.refuse_unfinished`). Decisions, late sales and rejected records go to
-the output topics of the logic revision. Each key's earlier decisions are left out, because
-compaction would remove them.
+The history is too large for one transaction, so a publication can be interrupted. Every level
+therefore gets the progress 0, and only the last transaction writes the true progress. No worker's
+chunk has the progress 0, and no worker restores from it (`mismatch.refuse_unfinished`). Decisions,
+late sales and rejected records go to the output topics of the logic revision. Each key's earlier
+decisions are left out, because compaction would remove them.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping

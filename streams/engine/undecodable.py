@@ -1,8 +1,9 @@
 """The limit of undecodable records in a partition.
 
 A single undecodable record is bad data and is rejected. Many of them mean that the producer's
-schema has changed, and the worker stops. They are counted among the last 1,000 offsets, not per
-chunk, because a chunk may have a single record. A restore counts them again.
+schema has changed, and the worker stops. The worker counts undecodable records among the last 1,000
+offsets, not per chunk, because a chunk may have a single record. After a restart, the restore reads
+these records again and counts them.
 """
 
 from collections import deque

@@ -200,7 +200,7 @@ def _of_snapshots(readings: Readings, worker: Measurable) -> None:
 
 
 def one(figure: float) -> list[Sample]:
-    """Return the only sample of a figure of the whole worker."""
+    """Return a list with one sample, for a figure that has one value for the whole worker."""
     return [(None, figure)]
 
 

@@ -33,7 +33,7 @@ Read = Callable[[], Iterable[Sample]]
 
 @dataclass(frozen=True, slots=True)
 class OfPartitions:
-    """A reader of one sample per partition."""
+    """A function that reads one sample for each partition. The metric has the label `partition`."""
 
     read: Read
 

@@ -1,10 +1,10 @@
 """The refusal of queries after a suspension of this process, until ownership is proven.
 
-A process may be suspended, for example by SIGSTOP. If this lasts longer than its session, other
-workers take its partitions over. The broker then refuses the process's writes, but its answers
-would have old numbers. So it refuses queries about a partition after such a suspension. It answers
-again once a chunk of the partition is acknowledged, or partitions are assigned again. Heartbeats
-cause a chunk every second.
+A worker may be suspended, for example by SIGSTOP. If the suspension is longer than the worker's
+session in the consumer group, other workers take its partitions over. The broker then refuses the
+worker's writes, but its answers would have old numbers. So the worker refuses queries about a
+partition after such a suspension. It answers again once a chunk of the partition is acknowledged,
+or partitions are assigned again. Heartbeats cause a chunk every second.
 """
 
 from streams.engine.ownership import Ownership

@@ -12,7 +12,7 @@ class Refused(ValueError):
 def decision_in(
     content: bytes | None, revision: int, *, is_reorder: bool
 ) -> ReorderEvent | PriceEvent:
-    """Return the decision in `content`, the value of a record, if it is of `revision`.
+    """Return the decision in `content`, the value of a record. It must be of `revision`.
 
     Raises:
         Refused: the record is a tombstone, unreadable, simulated or of another logic revision.

@@ -1,4 +1,4 @@
-"""A reader of records that the consumer will not deliver.
+"""A reader of gaps: ranges of offsets whose records the consumer will not deliver.
 
 If the group's committed offset is too far ahead, the consumer never reads the records before it.
 This module reads them from the topic. It also moves the state's next offset past offsets that have
