@@ -138,8 +138,8 @@ class Tail:
     ) -> Iterator[Any]:
         """Yield messages before `ends`. Without `deadline`, wait as long as messages arrive.
 
-        Transaction markers and compaction leave gaps. So a partition has ended where the client
-        reports its end, or at a record at or after `ends`.
+        Transaction markers and compaction leave gaps in the offsets. So a partition is complete
+        once the client reports its end, or returns a record at or after `ends`.
 
         Raises:
             TopicUnreadable: `deadline` passed, or without one no message came for `TIMEOUT_S`.

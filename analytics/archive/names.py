@@ -1,8 +1,8 @@
 """Names of the files in an archive's directory, and the upgrade of an archive with former names.
 
-Spark, Arrow and pandas skip files whose names begin with `_` or `.`. So they read the directory as
-one Parquet data set with the column `partition`. The first release wrote the same files without the
-`_`, and Spark failed on them.
+The names begin with `_`, because Spark, Arrow and pandas skip such files. So these programs can read
+the directory as one Parquet data set with the column `partition`. The first release wrote the same
+files without the `_`, and Spark failed on them.
 """
 
 from collections.abc import Iterator
@@ -26,7 +26,10 @@ def former_name(name: str) -> str:
 
 
 def candidates(name: str) -> Iterator[str]:
-    """Yield the names to try in turn: the archiver may rename the file between two attempts."""
+    """Yield the names to try: present, former, and present again.
+
+    The archiver may rename the file between the first two attempts.
+    """
     yield from (name, former_name(name), name)
 
 

@@ -50,7 +50,7 @@ class Orphans:
 
 
 def clean(runs: Path, *, delete: bool, clock: Clock = time.time) -> Orphans:
-    """Return the orphans of all runs and comparisons. If `delete`, delete them first.
+    """Return the orphans of all runs and comparisons. With `delete`, also delete them.
 
     Damaged runs, and runs that another process computes, are left out.
     """

@@ -2,7 +2,7 @@
 
 Workers of several revisions may run side by side, but proposals come from the revision that
 `app.revision_switch` names (decision 0013). A recomputation gives every decision of one revision.
-The decisions from a time in which another revision decided never became proposals.
+Those that were closed while another revision decided never became proposals.
 """
 
 from collections.abc import Mapping
@@ -68,9 +68,10 @@ def read_deciding_revision(
 
 
 def deciding_after(rows: list[tuple[int, dict[str, int], int]], began_us: int) -> DecidingRevision:
-    """Return the deciding revision after these switches.
+    """Return the deciding revision after these switches, which are in order.
 
-    Offsets of a switch before `began_us` belong to a former log.
+    `began_us` is the time of the log's first record. If the last switch was earlier, its offsets
+    belong to a former log and are left out.
     """
     if not rows:
         return DecidingRevision()

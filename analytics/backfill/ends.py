@@ -36,8 +36,8 @@ def history(
 ) -> tuple[Manifest, dict[int, int]]:
     """Return the manifest and the end offset of each partition.
 
-    Records before these ends that are not archived yet are archived first, for every engine
-    (decision 0040). `report` gets the progress of archiving.
+    First archive the records before these ends that are not archived yet (decision 0040). `report`
+    gets the progress of archiving.
 
     | `until` | end of each partition |
     |---|---|

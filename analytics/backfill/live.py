@@ -1,7 +1,7 @@
-"""The live workers' states in the form of a run's files: one per partition, sorted by key.
+"""Write the live workers' states into files like those of a run: one file per partition.
 
-Only one partition is in memory at a time. At a million keys all partitions would need gigabytes.
-Each partition has its own end offset, like the partitions of a run.
+A file is sorted by key. Only one partition is in memory at a time, because all partitions of a
+million keys would need gigabytes. Each partition has its own end offset, like those of a run.
 """
 
 from collections.abc import Iterator

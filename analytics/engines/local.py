@@ -29,7 +29,7 @@ def run_units(
 
 @contextmanager
 def opened_pool(most: int, *, processes: int | None = None) -> Iterator[RunTasks]:
-    """Start a pool of at most `most` processes, by default one per core. Yield a runner."""
+    """Start a pool of at most `most` processes, by default one per core. Yield its task runner."""
     count = max(1, min(processes or os.cpu_count() or 1, most))
     # spawn: the caller may have Kafka and database threads, whose locks a fork would copy.
     with ProcessPoolExecutor(

@@ -1,8 +1,8 @@
 """The Spark engine: the same task over the same units, on any master.
 
-Spark only distributes units over machines and repeats lost ones. In a measurement, grouping and
-sorting by Spark cost several times as much. They would also need a proof that records keep their
-order.
+Spark only distributes units over machines and repeats lost ones. Spark's grouping and sorting were
+rejected, because they took several times as long in a measurement. They would also need a proof
+that records keep their order.
 
 All units are one job, so other cores compute further units while a long one runs. Tasks commit
 their results themselves (`commits`), so a killed driver loses no finished unit. The driver reads

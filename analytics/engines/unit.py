@@ -216,9 +216,10 @@ def _selected(unit: ArchiveUnit, selection: Selection) -> ArchiveUnit:
 
 
 def continued_unit(unit: ArchiveUnit, base: ManifestRow | None, seal: str) -> ArchiveUnit:
-    """Return the unit for the records after its base, which a run with this seal computed.
+    """Return `unit`, but only for the records after the end of `base`.
 
-    If `base` is None, that run had no record of the partition, and `unit` is returned.
+    `seal` is the hash in the report of the run that computed `base`. If `base` is None, that run
+    had no record of the partition, and `unit` is returned unchanged.
     """
     if base is None:
         return unit

@@ -17,7 +17,7 @@ _SIDES: Final = {"a_": "run A", "b_": "run B", "delta_": "B minus A"}
 
 
 def diff_name(file: str) -> str:
-    """Return the name under which a file of `backfill diff --out` is queried."""
+    """Return the table name of a file that `backfill diff --out` writes."""
     return f"diff_{file}"
 
 

@@ -17,11 +17,11 @@ EVERY_DAY: Final = 127
 
 @value
 class Assumptions:
-    """Rules of the world outside the fold: approval, order days, lead times, demand.
+    """Assumptions of a simulation about approvals, order days, lead times and demand.
 
-    `order_days_mask` has Monday in bit 0. `lead_times`, `demand` and `parameters` each have a value
-    of `LEAD_TIMES`, `DEMANDS` or `PARAMETERS`. `seed` determines which past lead time each order
-    gets.
+    `order_days_mask` has Monday in bit 0. `lead_times` is one of `LEAD_TIMES`, `demand` one of
+    `DEMANDS`, and `parameters` one of `PARAMETERS`. `seed` determines which past lead time each
+    order gets.
     """
 
     approval_minutes: int = 0

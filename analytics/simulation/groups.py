@@ -15,7 +15,7 @@ _WEEK: Final = 7
 
 
 class Group(NamedTuple):
-    """The groups of one item; its figures count in one group of each dimension."""
+    """The three groups in which an item's figures count: one for each dimension."""
 
     store: str
     supplier: str

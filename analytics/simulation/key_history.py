@@ -1,9 +1,9 @@
 """The history of one key as facts for a simulation. The fold of the workers judges each record.
 
 The simulated period begins with the first record after which the stock is counted, a policy is in
-force and the key's clock runs. Earlier records are the preamble. The simulation changes neither the
-preamble nor the rows that began in it. For example, an order that was open then arrives as in
-history.
+force and the key has a stream time. Earlier records are the preamble. The simulation changes
+neither the preamble nor the rows that began in it. For example, an order that was open at the start
+of the period arrives as in history.
 """
 
 from collections import Counter
@@ -56,8 +56,8 @@ class KeyHistory:
     """Facts of one key. `left_out` is the reason why it can't be simulated, or "".
 
     `kept` has the ids of rows that began in the preamble, and of shipments for order lines that
-    began there. `answered_minutes` maps the minutes from a need to its order to the number of such
-    needs.
+    began there. `answered_minutes` counts needs by the minutes that passed from the need to its
+    order.
     """
 
     key: str

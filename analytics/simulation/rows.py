@@ -1,4 +1,4 @@
-"""Policy rows and counts of history, changed for a simulated world."""
+"""Functions that change policy rows and counts of history for a simulated world."""
 
 from typing import Any, Final
 

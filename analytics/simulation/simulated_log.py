@@ -1,4 +1,4 @@
-"""The log of one simulated key: rows become records as if captured, and are folded.
+"""The log of one simulated key. It turns rows into records, as change capture does, and folds them.
 
 This module holds no rule. The policy benchmark (`bench.policy_trial`) uses the same rows.
 """

@@ -76,9 +76,9 @@ class Changelogs:
             self.levels[level.inv_key] = level
 
     def read_windows(self, ends: Ends, deadline: float) -> None:
-        """Read the retained window rows before `ends`, all of which are before the cut.
+        """Read the retained window rows before `ends`, which must lie before the cut.
 
-        Only the newest record of a row is decoded: most records of a changelog are older ones.
+        Only the newest record of a row is decoded, because most records of a changelog are older.
         """
         newest: dict[bytes, Any] = {}
         for message in self._records(SALES_WINDOWS_CHANGELOG, ends, deadline):
@@ -94,9 +94,9 @@ class Changelogs:
     ) -> dict[WindowKey, WindowRow | None]:
         """Return rows at the cut that differ from the read model's; None where the cut has no row.
 
-        The projector may have read further in the changelog of windows than in that of levels, or
-        less far. `shown` holds the projector's offsets in the changelog of windows. `ends` are
-        offsets after every chunk of the cut.
+        The cut follows from the projector's offsets in the changelog of levels. In the changelog of
+        windows, the projector may be ahead of the cut or behind it. `shown` holds its offsets
+        there. `ends` are offsets after every chunk of the cut.
         """
         cut = self.cut()
         messages = self._records(SALES_WINDOWS_CHANGELOG, ends, deadline)

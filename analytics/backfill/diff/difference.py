@@ -31,7 +31,10 @@ _EPOCH: Final = date(1970, 1, 1)
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One need or price proposal on which the runs differ. `row` has every column."""
+    """One need or price proposal on which the runs differ.
+
+    `how` is the class of the difference, one of `CLASSES`. `row` has every column.
+    """
 
     kind: str
     how: str

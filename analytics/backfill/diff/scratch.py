@@ -99,9 +99,11 @@ class Scratch:
             self._base.executemany(_ADD_MEMBER, [(self._count, ALL, ALL), *members])
 
     def groups(self) -> Iterator[dict[str, Any]]:
-        """Yield counts and sums per kind, dimension and value, the largest money difference first.
+        """Yield one group per kind, dimension and value: for example reorder, supplier and ACME.
 
-        The dimension `all` has one value: the totals of a kind.
+        A group has counts and sums of its differences. In each dimension, the group with the
+        largest difference in money comes first. The dimension `all` has one group per kind, with
+        the kind's totals.
         """
         names = ("kind", "dimension", "value", *COUNTS, *SUMS)
         for cells in self._rows(_GROUPS):

@@ -40,7 +40,7 @@ def row_columns(kind: str) -> tuple[str, ...]:
 
 
 def row_cells(kind: str, row: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return one difference as text. A dash is an absent value."""
+    """Return the table cells of one difference as text. A dash is an absent value."""
     record = f"{row['partition']}@{row['first_offset']}"
     common = (row["how"], row["store"], row["sku"], row["reason"], row["week"], record)
     delta = money_text(row["delta_minor"])
@@ -51,7 +51,7 @@ def row_cells(kind: str, row: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def group_cells(row: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return one group as text."""
+    """Return the table cells of one group as text."""
     counts = tuple(units_text(row[name]) for name in ("differing", *CLASS_TEXTS))
     return (str(row["value"]), *counts, money_text(row["delta_minor"]))
 
@@ -67,7 +67,7 @@ def total_rows(found: Diff[Sides]) -> Iterator[tuple[str, ...]]:
 
 
 def count_rows(found: Diff[Sides]) -> Iterator[tuple[str, ...]]:
-    """Yield the number of equal and of differing decisions by class, for each kind."""
+    """Yield a row per kind: the number of equal decisions, then of each class of differences."""
     for kind, title in KIND_TITLES.items():
         counts = (found.totals[kind].equal, *(found.sums(kind)[how] for how in CLASS_TEXTS))
         yield (title, *(units_text(count) for count in counts))
