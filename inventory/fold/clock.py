@@ -33,7 +33,10 @@ def clock_after(state: KeyState, change: Change, commit_us: int) -> tuple[str, i
 
 
 def raises_review(before: Fact | None, after: Fact | None) -> bool:
-    """Return True if the record raises `reviewed_at` or is the first to set it, even by insert."""
+    """Return True if the record raises `reviewed_at`, or sets it for the first time.
+
+    The insert of a row with `reviewed_at` counts, too.
+    """
     if not isinstance(after, ItemLocation) or after.reviewed_at_us is None:
         return False
     if not isinstance(before, ItemLocation) or before.reviewed_at_us is None:

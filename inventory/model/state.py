@@ -151,7 +151,7 @@ class KeyState:
 
     @property
     def key(self) -> InvKey:
-        """Return `inv_key`, under the name that other values with a position use for it."""
+        """Return `inv_key`. Other values with a position call it `key`, too."""
         return self.inv_key
 
     @property

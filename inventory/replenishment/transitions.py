@@ -24,7 +24,10 @@ Step = tuple[Episode, ReorderOutput | None]
 
 
 def idle(episode: Episode, reason: str) -> Episode:
-    """Return an idle episode with `reason`. If `episode` is that already, return it unchanged."""
+    """Return an idle episode with `reason`.
+
+    If `episode` is already idle with this reason, return it unchanged.
+    """
     if episode.state == IDLE and episode.reason == reason:
         return episode
     return Episode(

@@ -1,1 +1,1 @@
-"""The captured tables: a module for each, with its columns, their limits and its fact."""
+"""The captured tables. Each has a module with its columns, their limits and its fact's class."""

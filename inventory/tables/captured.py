@@ -1,4 +1,4 @@
-"""The description of a captured table. The module of each table has one, as `TABLE`."""
+"""The description of a captured table. Each table's module has one, in the constant `TABLE`."""
 
 from collections.abc import Callable
 from typing import Final
