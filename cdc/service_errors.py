@@ -28,7 +28,9 @@ class ServiceError:
 
 
 def record_error(connection: psycopg.Connection[tuple[Any, ...]], error: ServiceError) -> None:
-    """Store the service's last error and count it, unless the stored error is as new or newer.
+    """Store `error` as its service's last error, and count it.
+
+    Do nothing if the stored error is as new or newer.
 
     Raises:
         psycopg.Error: Postgres does not answer.

@@ -1,6 +1,6 @@
 """The client of Kafka Connect's REST API, and functions that wait until the connector streams.
 
-The connector streams only once its replication slot is active. Its status is RUNNING earlier.
+The connector streams only once its replication slot is active. Its status is RUNNING before that.
 """
 
 import json

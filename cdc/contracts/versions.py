@@ -40,7 +40,7 @@ class UnknownVersion(UnreadableRecord):
 
 
 def known(kind: str) -> tuple[int, ...]:
-    """Return the versions of a kind that this code reads, in order. It writes the last version.
+    """Return the versions of a kind that this code reads, in order. This code writes the last one.
 
     A kind is the name of its schema: `level` for `level.v1.json`.
     """
