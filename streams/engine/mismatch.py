@@ -117,7 +117,7 @@ def refuse_other_generation(number: int, own_generation: int, found: int | None)
 
 
 def refuse_other_source(number: int, progress: Progress, topics: Topics) -> None:
-    """Raise `LogMismatch` if `progress` is of another source topic, or its next offset is lost."""
+    """Raise `LogMismatch` if the source topic is another one, or lacks the state's next offset."""
     found, known = topics.ids[STOCK_EVENTS], progress.source_topic_id
     if known not in (None, found):
         problem = (

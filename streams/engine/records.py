@@ -35,7 +35,7 @@ def unbroken(chunk: Sequence[SourceRecord]) -> Iterator[Sequence[SourceRecord]]:
 
 @value
 class Send:
-    """One record to write into `topic`, in the partition with the same number as the source's."""
+    """One record to write into `topic`. It gets the partition number of the source partition."""
 
     topic: str
     key: bytes | None

@@ -43,7 +43,7 @@ _FRAME: Final = struct.Struct(">QI")
 
 
 class SnapshotRefused(Exception):
-    """The file can't be used, for the reason in the message. A full restore replaces it."""
+    """The file can't be used, for the reason in the message. The restore ignores it."""
 
 
 @dataclass(frozen=True, slots=True)
