@@ -119,7 +119,7 @@ def records(client: Consumer, *, wait_s: float = _POLL_S) -> list[Any]:
 
 @dataclass(slots=True)
 class Tail:
-    """A topic read to its current end, repeatedly; each read returns only new records."""
+    """A reader of a topic. Each read yields the new records up to the topic's current end."""
 
     bootstrap: str
     topic: str

@@ -108,7 +108,7 @@ def parsed(
     """Parse a manifest line of any released schema. Return the file that the line lists.
 
     Raises:
-        BrokenArchive: the line is malformed, or of an unknown schema; `damaged` makes the error.
+        BrokenArchive: the line is malformed, or of an unknown schema. `damaged` builds the error.
     """
     try:
         row: dict[str, Any] = document_of(KIND, line)

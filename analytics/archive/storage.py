@@ -48,7 +48,7 @@ class NoArchive(Damage):
 
 
 class Storage(Protocol):
-    """The files of one archive, by names relative to it."""
+    """The files of one archive. Their names are relative to the archive's directory or URL."""
 
     @property
     def address(self) -> str:

@@ -68,7 +68,7 @@ def unit_of(row: Mapping[str, Any]) -> ArchiveUnit:
 
 
 def selection_of(row: Mapping[str, Sequence[str]]) -> Selection:
-    """Return the selection that a plan's JSON describes; without fields it is every key."""
+    """Return the selection that a plan's JSON describes. An empty object selects every key."""
     return Selection(**{name: tuple(chosen) for name, chosen in row.items()})
 
 

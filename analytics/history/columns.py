@@ -80,7 +80,7 @@ class HistoryTable:
         return tuple(column.name for column in self.columns)
 
     def note_of(self, column: Column) -> str:
-        """Return the column's own note, or that of `NOTES` for its table or its name."""
+        """Return the column's note, or else that of `NOTES` for `table.column` or `column`."""
         return column.note or NOTES.get(f"{self.name}.{column.name}") or NOTES.get(column.name, "")
 
     @property

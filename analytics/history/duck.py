@@ -102,7 +102,7 @@ class DuckHistory:
         self._connection.execute("SET lock_configuration = true")
 
     def run(self, text: str) -> Iterator[Answer]:
-        """Run the statements of `text`. Yield the answer of each, to be read before the next.
+        """Run the statements of `text` and yield each answer. Read it before you request the next.
 
         Raises:
             QueryRefused: a statement has a syntax error or is no query; then no statement has run.

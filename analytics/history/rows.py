@@ -42,7 +42,7 @@ class Rows:
 
 
 class RowsInForce:
-    """The last row of each id."""
+    """The last row of each id, without the rows of deleted ids."""
 
     def __init__(self, table: HistoryTable) -> None:
         self._rows = Rows(table)

@@ -1,4 +1,4 @@
-"""The assumptions of a simulated world, beside the parameters of its policies."""
+"""The assumptions of a simulation that are no policy parameters, such as the approval delay."""
 
 from typing import Any, Final
 

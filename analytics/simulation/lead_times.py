@@ -65,7 +65,7 @@ class KeyArrivals:
 
 
 def experience_of(counted: Mapping[str, Seconds]) -> dict[str, tuple[int, ...]]:
-    """Return the lead times of each source: all, or 101 evenly spaced ones of a longer list."""
+    """Return the sorted lead times of each source. Of more than 101, take 101, evenly spaced."""
     return {source: _ranks(sorted(found.elements())) for source, found in sorted(counted.items())}
 
 

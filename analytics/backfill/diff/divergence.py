@@ -87,7 +87,9 @@ class Divergence:
 def divergence(
     settings: Connections, runs: ComparedRuns, key: str, trees: Trees
 ) -> Divergence | None:
-    """Return both explanations at the first record of `key` that differs; None if none does.
+    """Return both explanations at the first record at which the runs differ about `key`.
+
+    Return None if they never differ.
 
     Raises:
         NotComparable: neither run decided about the key, or the archive is damaged.

@@ -75,9 +75,9 @@ def explained(at: AtRecord) -> Explained | None:
 
 
 def explained_state(at: AtRecord, state: KeyState) -> Explained | None:
-    """Return the explanation of a known state at the record, by the rules of this tree.
+    """Return the explanation of `state`, the key's state after the record, by this tree's rules.
 
-    Return None if the run read no such record. Raises as `explained`.
+    Return None if the run read no such record. The exceptions are those of `explained`.
     """
     for record, _admission, _generation in _records(load(at.run), at):
         if record.offset == at.offset:
