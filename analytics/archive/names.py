@@ -1,8 +1,8 @@
 """Names of the files in an archive's directory, and the upgrade of an archive with former names.
 
-The names begin with `_`, because Spark, Arrow and pandas skip such files. So these programs can read
-the directory as one Parquet data set with the column `partition`. The first release wrote the same
-files without the `_`, and Spark failed on them.
+The names begin with `_`, because Spark, Arrow and pandas skip such files. So these programs can
+read the directory as one Parquet data set with the column `partition`. The first release wrote the
+same files without the `_`, and Spark failed on them.
 """
 
 from collections.abc import Iterator

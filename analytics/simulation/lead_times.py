@@ -48,7 +48,10 @@ class KeyArrivals:
         return 2 * received.count("transfer_in") > len(received)
 
     def seconds(self, location: str) -> Iterable[tuple[str, int]]:
-        """Yield source and seconds from the order, or from shipping a transfer, to the receipt."""
+        """Yield source and lead time in seconds of each receipt.
+
+        A lead time begins with the order of a supplier's goods, or with the shipping of a transfer.
+        """
         for leg in self.legs.values():
             received = leg.get("received_at")
             if leg.get("status") != "received" or type(received) is not int:

@@ -56,7 +56,7 @@ class Shelf:
         applied_or_raise(self.log.write(table, before, after, at_us), self.log, table)
 
     def serve(self, row: Row, at_us: int) -> None:
-        """Sell to a customer whom history doesn't record, at most the units on the shelf."""
+        """Write a sale of estimated demand, with at most the units on the shelf."""
         identity = SALES.name, -self.log.offset
         self.sell(identity, row, min(row["quantity_units"], self.units), at_us)
 

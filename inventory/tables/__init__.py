@@ -1,1 +1,1 @@
-"""The captured tables. Each has a module with its columns, their limits and its fact's class."""
+"""The captured tables. Each has a module with its columns, their limits and its rows' class."""
