@@ -32,7 +32,10 @@ class NotPublishable(Damage, ValueError):
 
 
 def refuse_tail(archive: Manifest, tail_wait_s: float) -> None:
-    """Raise `NotPublishable` if the manifest ends with bytes that its head file doesn't cover."""
+    """Raise `NotPublishable` if the manifest ends with bytes that its head file doesn't cover.
+
+    A running archiver replaces the head soon, so wait up to `tail_wait_s` seconds.
+    """
     deadline = time.monotonic() + tail_wait_s
     while archive.behind_head():
         if time.monotonic() > deadline:

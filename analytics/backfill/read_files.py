@@ -46,12 +46,11 @@ def same_records(
 ) -> bool:
     """Return True if two lists of files of one topic and partition hold the same records.
 
-    The lists are compared in parts. A part ends where a file of `a` and a file of `b` end at the
-    same offset. Example: [0, 5) and [5, 9) in `a`, and [0, 9) in `b`, are one part. The files of
-    `a` and of `b` in a part must have equally many records.
+    A file of one list may be merged from several files of the other list. Example: `a` has files
+    [0, 5) and [5, 9), `b` has [0, 9). Such files must have equally many records.
 
-    With `compares_bytes`, a part with a single file in both lists must have equal bytes instead.
-    Set it to False if two versions of Arrow may have written the files, because their bytes differ.
+    If a file of `a` and a file of `b` have the same offsets and `compares_bytes` is True, their
+    bytes must be equal, too. Set it to False if two versions of Arrow may have written the files.
     Records after `end` are ignored, so the last files may end at different offsets.
     """
     ours, theirs = deque(a), deque(b)

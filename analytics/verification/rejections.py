@@ -44,9 +44,9 @@ class Rejections:
     `sale_lines` counts committed sale lines whose record was rejected: for its content, or because
     it was sent again after the dedupe horizon.
 
-    `possibly_doubled` are rows of `stock_count` with a rejected change and a later change. The
-    rejected change should have taken an earlier count of the row back. If that count is already
-    folded, it may be in force beside the row's newest count (domain.md 11.4).
+    `possibly_doubled` are rows of `stock_count` that may count twice (domain.md 11.4). A change of
+    such a row was rejected, so the count from before this change was not taken back. Then the row
+    changed again, and its newest count may be in force beside the old one.
     """
 
     records: int

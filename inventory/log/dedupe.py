@@ -86,7 +86,7 @@ class Ring:
 
     @property
     def span_us(self) -> int:
-        """Return newest commit time - commit time of the first stored member in µs, at least 0."""
+        """Return the µs from the first stored member's commit time to the newest; at least 0."""
         if not self._arrived or self.newest_commit_us is None:
             return 0
         return max(0, self.newest_commit_us - self._arrived[0][0])

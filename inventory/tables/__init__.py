@@ -1,1 +1,1 @@
-"""The captured tables. Each has a module with its columns, their limits and its rows' class."""
+"""The captured tables, one module each: its columns, their limits and the class of its rows."""
