@@ -89,7 +89,7 @@ class HistoryTable:
         return pa.schema([(column.name, ARROW[column.kind]) for column in self.columns])
 
     def arrow(self, rows: Iterable[tuple[Any, ...]]) -> Any:  # noqa: ANN401 -- pyarrow ships no types
-        """Return the rows, whose values are in the order of the columns, as an Arrow table."""
+        """Return `rows` as an Arrow table. A row's values are in the order of the columns."""
         columns = list(zip(*rows, strict=True)) or [()] * len(self.columns)
         arrays = [
             pa.array(values, ARROW[column.kind])
