@@ -97,8 +97,8 @@ def grants_of(person: User | AnonymousUser) -> Grants:
 def read_grants(people: Collection[User]) -> None:
     """Read the roles and the stores of `people` with one query, and cache them for `grants_of`.
 
-    A caller who needs the grants of many people calls this first. Each request and each check loads
-    its own `User` objects, so it uses the roles and stores of that moment.
+    A caller who needs the grants of many people calls this first. The cache is on the `User`
+    objects. Each request and each check loads new ones, so roles and stores are never outdated.
     """
     if not people:
         return

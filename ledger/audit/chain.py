@@ -3,8 +3,8 @@
 Each entry of the chain has a number (`place`: 1, 2, 3 …), the hash of its predecessor, and the hash
 of its own log entry (`app.action_log`). `verify` checks that no place is missing, that each entry
 has its predecessor's hash, and that each log entry still has the hash in the chain. It also checks
-that the chain still contains the head, which is the newest place and hash that a file outside of
-Postgres has.
+that the chain still contains the head. The head is a copy of the newest place and its hash, in a
+file outside of Postgres.
 
 The SELECT statement below computes the hashes. It doesn't call the database function with which the
 chain was written, because an owner of the database could have replaced that function.

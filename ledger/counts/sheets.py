@@ -4,8 +4,8 @@ An entry is one scan. Entries of an item add up, because people find the same it
 Submitting writes one draft count per item. The draft has the time of the item's newest entry.
 
 A new count of an item voids the item's waiting drafts. The new count is a second count if one of
-these drafts needed a second count. A draft needs it if its variance is above the tolerance, or if a
-person has asked for it.
+these drafts needed a second count. A draft needs a second count if its variance is above the
+tolerance, or if a person has asked for one.
 """
 
 from collections.abc import Sequence

@@ -32,7 +32,7 @@ class WaitingDraft:
     def counter(self) -> str | None:
         """The name of the person who counted.
 
-        A count from another system may lack this name. Then it is the name of the row's author.
+        For a count from another system without this name, return the name of the row's author.
         """
         return self.counted_by or self.recorded_by
 

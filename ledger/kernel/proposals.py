@@ -251,9 +251,9 @@ def decide(
 def checked_until(until_at: datetime | timedelta | None) -> datetime | None:
     """Return the end of a snooze, or None for the default of the rules.
 
-    A `timedelta` counts from the database's time. A form with "7 days" thus has the same content
-    for `run_command` each time it is sent. Raise `ServiceError` for an end that is past or more
-    than 90 days ahead.
+    A `timedelta` counts from the database's time. Forms pass one, for example 7 days, because its
+    value stays the same when the form is sent again (`run_command` compares the values). Raise
+    `ServiceError` for an end that is past or more than 90 days ahead.
     """
     now = database_now()
     given = now + until_at if isinstance(until_at, timedelta) else until_at

@@ -18,9 +18,10 @@ VALUES (%s, %s, %s, %s, %s::jsonb, %s, %s, %s, %s, %s::jsonb, %s, %s)
 class RecordProof:
     """The result of a comparison of the live state with the recomputation `run`.
 
-    `ends` maps each partition to the offset before which both end. `base` is the run from whose
-    states the recomputation started, None if it started at the first record. `differences` has the
-    first differing keys and decisions. `digest` is a hash of all recomputed states.
+    `ends` maps each partition to the first offset that neither side includes. `base` is the run
+    from whose states the recomputation started, None if it started at the first record.
+    `differences` has the first differing keys and decisions. `digest` is a hash of all recomputed
+    states.
     """
 
     run: str

@@ -213,10 +213,11 @@ def move_transfer_due_date(
 ) -> None:
     """Change the due day of a transfer in transit, on both rows; either row identifies it.
 
-    The day has no effect on stock figures or decisions, and can't be before the shipping day. A
-    planned transfer is refused, because `recorded_by` of its rows is the person who may cancel it.
+    The day has no effect on stock figures or decisions, and can't be before the shipping day.
 
-    Raise `Conflict` if the transfer isn't in transit or has changed since `shown_version`.
+    Raise `Conflict` if the transfer isn't in transit or has changed since `shown_version`. A
+    transfer that is only planned can't be changed, because the change would replace `recorded_by`:
+    the person who has planned the transfer and may cancel it.
     """
 
     def work() -> Done:

@@ -1,9 +1,11 @@
 """One HTTP POST to a receiver, within limits of time and size.
 
-This module uses `http.client`, which follows no redirects, reads no proxy variables, and accepts a
-connection to an IP address that was checked. Connecting takes at most `timeout_s`, and the exchange
-after it again at most `timeout_s`, however slowly the receiver answers. The lookup of the host's
-name has the time limit of this machine's resolver.
+This module uses `http.client`, because it follows no redirects and reads no proxy variables. It
+can also use a connection that this module has opened to a checked IP address.
+
+Connecting takes at most `timeout_s`. Sending and receiving together take at most `timeout_s` more,
+even if the receiver answers slowly. The lookup of the host's name has the time limit of this
+machine's resolver.
 """
 
 import socket
