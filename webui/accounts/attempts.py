@@ -5,7 +5,7 @@ account is blocked for that source only. Every browser that has logged in to the
 still log in, and so can all people at other sources. Each attempt is counted before the password is
 compared, so parallel requests can't exceed a limit.
 
-Following OWASP's "Slow Down Online Guessing Attacks with Device Cookies".
+The method is described in OWASP's "Slow Down Online Guessing Attacks with Device Cookies".
 """
 
 from dataclasses import dataclass
@@ -118,7 +118,10 @@ def _counted(limits: list[tuple[Limit, str]]) -> Attempt:
 
 
 def succeeded(attempt: Attempt) -> None:
-    """Delete the attempt's first counter, and subtract the attempt from its other counters."""
+    """Uncount an attempt with the right password.
+
+    The counter of account and source (or of device, or of codes) starts again at 0. The counters of
+    the source alone and of the account alone fall by one."""
     execute("DELETE FROM app.login_count WHERE key = %s", attempt.keys[0])
     execute(_GIVE_BACK, list(attempt.keys[1:]))
     execute(_FORGET, _FORGET_AFTER_S)

@@ -1,6 +1,7 @@
-"""The right to follow keys: signed keys of a page, and the check of many streams at once.
+"""Check which keys the event stream of a page may follow.
 
-The same check decides when a stream opens and while it is open. It needs three queries for 500
+`sign_keys` signs the keys of a page, so that a client can't add keys. `refusals` checks many
+streams at once: when they open, and again while they are open. It needs three queries for 500
 sessions, however many streams they have.
 """
 
@@ -53,7 +54,7 @@ def sign_keys(user_id: int, keys: list[str]) -> str:
 
 
 def asked_by(session_key: str, token: str) -> Asked:
-    """Return what a page with this session and this token of `sign_keys` asks for."""
+    """Return the session of a page, with keys and user of its token from `sign_keys`."""
     try:
         interest = signing.loads(token, salt=SALT, max_age=TOKEN_AGE_S)
     except signing.BadSignature:

@@ -1,4 +1,4 @@
-"""Figures of the read model for streams that open: one query for all that wait."""
+"""Read the first figures of streams that open, with one query for all that wait."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

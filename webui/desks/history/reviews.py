@@ -48,10 +48,13 @@ DONE_TEXTS: Final = {APPROVED: "Approved.", "rejected": "Rejected.", "withdrawn"
 class Step:
     """One step after an approval: its description, its command, and its newest request.
 
-    `is_due` is True if a person may request the step now. A rollback is due after
-    a cut-over that may be reversed. The other steps are due before the switch, and a publication
-    only until it is done. `switch` is the recorded switch of a cut-over or roll-back that is in
-    force, whether a page or a terminal has made it.
+    `is_due` is True if a person may request the step now:
+
+    * a publication before the switch, until it is done;
+    * a shadow and a cut-over before the switch;
+    * a rollback after a cut-over that may be reversed.
+
+    `switch` is the switch that this step has made, from a page or a terminal, if it is in force.
     """
 
     kind: str

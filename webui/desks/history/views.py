@@ -131,8 +131,8 @@ def known(number: int) -> Request:
 class RevisionComparison:
     """One comparison of the deciding revision with another one.
 
-    `counts` has numbers of keys in the order of `_COUNTS`. In the comparison of a switch, `at` and
-    `unapproved` are None: its record has no time, and a switch refuses unapproved keys.
+    `counts` has numbers of keys in the order of `_COUNTS`. `at` and `unapproved` are None in a
+    comparison that a switch made, because the record of a switch has neither.
     """
 
     former: int

@@ -130,7 +130,7 @@ def orders(filters: Filters, *, before: int | None = None) -> list[OrderRow]:
 
 
 def orders_sql(view: str, where: str, rest: str) -> str:
-    """Return SQL that selects orders of a view; `rest` follows the HAVING of its subquery."""
+    """Return SQL that selects orders of a view; `rest` is appended to the HAVING clause."""
     return f"""
         WITH wanted AS (
             SELECT l.order_ref, max(l.id) AS last_id FROM retail.purchase_order_line l

@@ -124,8 +124,8 @@ def undone_to_minor(rows: Sequence[PriceRow], regular_minor: int | None, floor: 
 def last_id(rows: Sequence[PriceRow]) -> int:
     """Return the id of the price that was written last, 0 without rows.
 
-    A form or a command repeats this id, so that it is refused after another person's price. The
-    newest row of the timeline is not enough: a price may start before a scheduled one.
+    A form repeats this id, and is refused if another person has written a price since. The id of
+    the row that starts last would not do: the other person's price may start before it.
     """
     return max((row.id for row in rows), default=0)
 

@@ -15,10 +15,11 @@ Use = dict[str, tuple[str, ...]]
 class Field(NamedTuple):
     """A column of `item_location` with its label; with `options` a choice, else a number.
 
-    Options are pairs (value, label). People type whole numbers, but decimals for money, spans and
-    per cent, whose columns end in `_minor`, `_centidays`, and `_permille` or `_bp`. Each element of
-    `used` is a condition: every field that it names has one of the listed values. Rules read this
-    field if one condition is true, or always if `used` is empty.
+    Options are pairs (value, label). People type whole numbers. They may type decimals if the
+    column ends in `_minor` (money), `_centidays` (spans), `_permille` or `_bp` (per cent).
+
+    `used` states when the rules read this field: always if `used` is empty, else if one of its
+    conditions is true. A condition is true if every field that it names has a listed value.
     """
 
     column: str

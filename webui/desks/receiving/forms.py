@@ -181,7 +181,8 @@ def kept_rows(
 ) -> list[TypedRow]:
     """Return the current rows with the earlier input.
 
-    Input of a vanished row moves to another row of its order line, or to a new row.
+    If the row of an input no longer exists, the input moves to another row of its order line, or
+    to a new row.
     """
     left = {
         name.removeprefix("shown-"): _typed(name.removeprefix("shown-"), typed)

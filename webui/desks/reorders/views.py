@@ -299,9 +299,9 @@ def _back(request: HttpRequest) -> str:
 def after_decision(request: HttpRequest, reorder_id: str) -> str:
     """Return the URL of the list, at the row after this need. Call this before the decision.
 
-    The row is of the same section, so that a person doesn't get from needs to check to routine
-    needs unawares.
-    Without the row in the URL, a long list would scroll to its top after every decision.
+    With the row in the URL, a long list doesn't scroll to its top after every decision. The row is
+    in the same section. So a person who checks the needs to look at doesn't slip into the routine
+    needs.
     """
     if NextCardForm(request.POST).cleaned()["next"]:
         return _back(request)  # the redirect adds the row that the form names

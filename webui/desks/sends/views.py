@@ -50,10 +50,10 @@ GROUP BY s.id, s.made_by, s.status, s.due_at ORDER BY s.id DESC LIMIT 5
 class Send:
     """A send of a person: it waits, or it has ended and the person has not closed its notice.
 
-    `refs` are the orders that were sent, `picked` the draft orders that were to be sent.
-    `left_ms` is the time until its deadline, `late_ms` the time since its deadline. `refused` has
-    subject, reason, product and location of each item that was not sent, and `is_open`: False for a
-    need that nobody has to order any more. Orders have no product and no location.
+    `refs` are the orders that were sent, `picked` the draft orders that the person picked.
+    `left_ms` is the time until the deadline, `late_ms` the time since the deadline. `refused` has
+    one entry per item that was not sent: subject, reason, product, location and `is_open`. Orders
+    have no product and no location. `is_open` is False for a need that is answered or closed.
     """
 
     id: int

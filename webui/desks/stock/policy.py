@@ -33,8 +33,8 @@ def policy_card(
 ) -> dict[str, Any]:
     """Return the policy for the template: labels for its codes, and a form if the person may edit.
 
-    `policy_shown` holds the current values. After a refusal, the person has seen them, so the next
-    attempt is compared with them.
+    `policy_shown` holds the current values, also after a refusal. So the next attempt is compared
+    with the values that the person has seen last.
     """
     if policy is None:
         return {"policy": None}

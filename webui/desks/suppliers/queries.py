@@ -40,8 +40,8 @@ class DayBox:
 class ShownTerms:
     """The stored terms and the texts of the form, which may be refused input.
 
-    `shown` holds the stored terms as JSON. After a refusal, the person has seen these terms, so the
-    next attempt is compared with them.
+    `shown` holds the stored terms as JSON, also after a refusal. So the next attempt is compared
+    with the terms that the person has seen last.
     """
 
     stored: SupplierTerms
