@@ -60,8 +60,8 @@ def generate(directory: Path, size: Size) -> Generated:
 def generate_once(directory: Path, size: Size) -> float:
     """Write the archive unless `directory` exists. Return the writers' CPU seconds, 0.0 if it does.
 
-    The archive gets its name when it is complete. Files of an interrupted generation are deleted:
-    writers would continue behind them, so the archive would have too many records.
+    The files are written to `NAME.partial`, which is renamed when it is complete. An earlier
+    `NAME.partial` is deleted, because writers would append their records to its files.
     """
     if directory.exists():
         return 0.0

@@ -57,12 +57,15 @@ def first_record_marked(context: PeerContext) -> Callable[[], bool]:
 class Peer:
     """One engine that the benchmark compares.
 
-    `position` returns the number of records whose effect is committed. `begun` is called before the
-    start. It returns a condition that is true once the first record has arrived. `restored` returns
-    a condition that is true once a restore has ended. `restores` is False if no restore is
-    measured. `ends_itself` is True if the program ends at the end of the topic. `most_records`
-    limits the input. `beside` returns the pid of a server that works only for the peer, or 0.
-    `fixed_name` is the group of a peer that can't use another group.
+    * `position` returns the number of records whose effect is committed.
+    * `begun` is called before the start. Its result is a condition that is true once the first
+      record has arrived.
+    * `restored` returns a condition that is true once a restore has ended; `restores` is False if
+      no restore is measured.
+    * `ends_itself` is True if the program ends at the end of the topic.
+    * `most_records` limits the input.
+    * `beside` returns the pid of a server that works only for the peer, or 0.
+    * `fixed_name` is the group of a peer that can't use another group.
     """
 
     name: str

@@ -104,10 +104,12 @@ HALVES: Final = 2
 class Fault:
     """An event before the scheduler's step `at`, which affects the worker in a slot.
 
-    `to` has the owner of each partition after a rebalance. `quarter` sets the group's offset to
-    this number of quarters of the log, which may be below or above the offset of the changelogs.
-    `steps` is the number of steps for which a worker sleeps or an effect is delayed. `part` is the
-    number of quarters of a topic that are truncated, or of halves that a recreated source has.
+    * `to` has the owner of each partition after a rebalance.
+    * `quarter` sets the group's offset: 3 sets it after three quarters of the log's records, which
+      may be before or after the changelogs' progress.
+    * `steps` is the number of steps for which a worker sleeps or an effect is delayed.
+    * `part` is the size of a loss: the truncated quarters of a topic; or for a recreated source,
+      its new number of records in halves of the former number.
     """
 
     at: int

@@ -45,10 +45,11 @@ class WatchedBroker(MemoryBroker):
                 self.has_lost = True
 
     def remake_source(self, halves: int) -> bool:
-        """Recreate the source with `halves`/2 as many records in reverse order.
+        """Recreate the source topic with other records; return False if nothing was folded yet.
 
-        A partition without folded records gets the same records in the same order. If no partition
-        has folded records, nothing happens and the result is False.
+        A partition with folded records gets them in reverse order, repeated or cut to `halves`/2 of
+        their former number: with 3, ten records become 15. Any other partition gets the same
+        records in the same order. If no partition has folded records, nothing happens.
         """
         folded = {visible.number for visible in self._visible if visible.progress}
         for partition in range(len(self._visible) if folded else 0):

@@ -20,8 +20,8 @@ _POLL_S: Final = 1.0
 def wait_repeated(target: Target, key: str) -> None:
     """Wait until the newest decision on the key is at most 20 s old, and all sinks have applied it.
 
-    So workers send the decision again in 40 s at the earliest. Stop waiting for a newer decision
-    after 120 s.
+    Workers send a decision again every 60 s, so the next copy comes in 40 s at the earliest. Stop
+    waiting for a newer decision after 120 s.
     """
     deadline = time.monotonic() + _LONGEST_S
     while _age_s(target, key) > _FRESH_S and time.monotonic() < deadline:
