@@ -1,7 +1,7 @@
 """Directory for a benchmark that destroys its own stack. If possible, it is a small separate disk.
 
-The directory is deleted after success, Ctrl-C, SIGTERM, SIGHUP and an error. Only after SIGKILL it
-remains; its name is printed at the beginning.
+The directory is deleted after success, an error, Ctrl-C, SIGTERM and SIGHUP. After SIGKILL it
+remains; its name was printed at the beginning.
 """
 
 import os

@@ -78,10 +78,10 @@ def jvm_parts(_home: Home) -> Row:
 
 
 def postgres_binaries(_home: Home) -> Row:
-    """Check that Postgres' programs run under the account that Postgres gets here.
+    """Check that the account under which Postgres runs here can execute Postgres' programs.
 
-    A start copies them if the account can't reach this clone. The row fails if neither the programs
-    nor a copy can be run; its repair is the one that the start prints.
+    `inventory up` copies the programs if the account can't reach this clone. The row fails if
+    the account can execute neither the programs nor a copy. Its repair is that of `inventory up`.
     """
     try:
         found = postgres_programs.ensure()

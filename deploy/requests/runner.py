@@ -1,7 +1,7 @@
-"""Requests of the page History: the prover starts a process for them, and writes a snapshot.
+"""The part of the prover that serves the page History.
 
-The snapshot is a JSON document in Postgres, from which the page History lists archive, runs and
-questions.
+It starts a child process that executes requests. It also writes a snapshot into Postgres: a JSON
+document, from which the page lists archive, runs and questions.
 """
 
 import subprocess

@@ -75,7 +75,8 @@ def prepare(home: Home, own_rules: str = "") -> tuple[Generation, Path]:
     present generation was never captured, take `own_rules` from the present generation.
 
     Raises:
-        StackError: the stack runs, never ran, or has another logic revision without `own_rules`.
+        StackError: the stack runs or never ran. Or it has other logic revisions, and `own_rules`
+            is empty.
     """
     former = generation_of(home)
     own_rules = own_rules or ("" if former.captured else former.own_rules)

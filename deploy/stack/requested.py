@@ -26,8 +26,8 @@ class RequestedState:
     """Requested number of workers, and of restarts per service since the stack started.
 
     `paused` names services whose processes stay stopped until their names are removed. `stopped`
-    names workers that a person stopped before a rebuild: after it they stay stopped. `held` names
-    services that are not repaired, because a person has suspended or debugs them.
+    names workers that a person had stopped before a rebuild; the rebuild doesn't start them.
+    `held` names services that are not repaired, because a person has suspended or debugs them.
     """
 
     workers: int
