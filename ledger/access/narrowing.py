@@ -4,10 +4,10 @@ A page's SELECT names its tables as `retail.stock_count c`. For a person with a 
 `narrowed` replaces each table by `(SELECT * FROM retail.stock_count WHERE location = ANY(...)) c`.
 Postgres flattens that subquery, so indexes still work.
 
-Every table that a page uses must be declared here: in `CONDITIONS` with the condition that selects
-a store's rows, or in `COMPANY` if every person may read it. `FUNCTIONS` declares the functions. A
-query with an undeclared name raises `UndeclaredRelation`. So a page can't show rows of a new table
-before a developer has declared who may see them.
+This module declares every table that a page uses. `CONDITIONS` has the condition that selects a
+store's rows of a table. `COMPANY` lists the tables that every person may read. `FUNCTIONS` lists
+the functions. A query with another name raises `UndeclaredRelation`. So a page can't show rows of a
+new table before a developer has declared who may see them.
 """
 
 import re

@@ -73,7 +73,7 @@ class Verdict:
 def verify(connection: psycopg.Connection, outside: Head) -> Verdict:
     """Verify the complete chain, and that the chain still contains the head `outside`.
 
-    All reads use one Postgres snapshot. Read `outside` from its file before this call: a head that
+    All reads use one Postgres snapshot. Read `outside` from its file before this call. A head that
     was written after the snapshot isn't in it, and `verify` would report that head as removed.
     """
     with connection.transaction():

@@ -3,8 +3,8 @@
 Each query returns the subjects that need a task now, with key, location and SKU. Column `detail`
 has the figures that the task shows to a person. Nothing here opens or clears a task;
 `ledger.automation.tasks` does that, in the same way for all kinds. `%(now)s` is the time of the
-evaluation. Quotients use `div` over integral numerics, so they are exact. Tests check both sides of
-each boundary.
+evaluation. Quotients use Postgres' `div` on whole numbers, so they are exact. Tests check both
+sides of each boundary.
 """
 
 from typing import Final, NamedTuple

@@ -1,7 +1,7 @@
 """Automatic approval of price proposals, for items with `price_mode = auto`.
 
-`why_not` has the conditions (docs/domain.md 6.4 and 7), for example a change within the item's
-limit, and stock figures that are at most 60 s old. The job checks the conditions twice, because a
+`why_not` has the conditions of docs/domain.md 6.4 and 7. Examples: the change is within the item's
+limit, and the stock figures are at most 60 s old. The job checks the conditions twice, because a
 person may change the policy in between. The second check is under the locks of the approval.
 """
 

@@ -1,7 +1,8 @@
 """Counts that another system sends. One command writes a sheet, its entries and its drafts.
 
-The rules are those of a sheet that a person fills: drafts wait for another person's approval. But
-one invalid item refuses the whole command, because no person is there to correct the item.
+The rules for sheets of people apply: for example, drafts wait for another person's approval. One
+rule differs. A single invalid item refuses the whole command, because no person is there to correct
+the item.
 """
 
 from collections.abc import Sequence

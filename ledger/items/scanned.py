@@ -1,8 +1,9 @@
 """The product of a scanned or typed code: SKU, GTIN or number of a supplier.
 
-A known SKU comes first, then a GTIN, then suppliers' numbers in upper or lower case, then a known
-SKU in upper case. A GTIN may be part of an element string or link (`ledger.items.gtin`). A code
-must match exactly: a code with a wrong digit never finds the product with the most similar code.
+A text is compared with these, in this order: known SKUs, GTINs, suppliers' numbers in upper or
+lower case, and known SKUs after conversion to upper case. A GTIN may be part of an element string
+or link (`ledger.items.gtin`). A code must match exactly: a code with a wrong digit never finds the
+product with the most similar code.
 """
 
 from collections.abc import Sequence

@@ -153,7 +153,7 @@ def _snoozed(row: Proposal, decision: Decision) -> str:
 
 
 def write_decision(row: Proposal, decision: Decision, *, units: int | None = None) -> int:
-    """Insert the decision, copy it to the proposal and to the audit log; return its id.
+    """Insert the decision, and copy it to the proposal and the audit log; return the decision's id.
 
     `units` are the units that an approval orders, for the audit log.
     """

@@ -93,8 +93,8 @@ def set_price(
 ) -> int:
     """Write a price; return its id.
 
-    Raise `Conflict` if `shown_price_id` is given and isn't the id of the price that was written
-    last, or for an initial price of an item that has prices.
+    Raise `Conflict` if another price than `shown_price_id` was written last. With None, this is not
+    checked. Also raise it for an initial price of an item that has prices.
     """
     command.check()
 

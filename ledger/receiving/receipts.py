@@ -1,7 +1,7 @@
 """Receipts of several order lines, refusals of deliveries, and corrections of receipts.
 
-A correction updates the row of the receipt. The record of this update has the row before and after
-it, so the fold replaces the effect of the old row in one step. After 48 h a receipt can't be
+A correction updates the row of the receipt. The record of this update has both the old and the new
+row, so the fold replaces the effect of the old row in one step. After 48 h a receipt can't be
 corrected, because its goods may have been sold or counted. A person then books the difference as an
 adjustment.
 """

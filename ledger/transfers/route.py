@@ -101,10 +101,10 @@ def refuse_beyond_stock(
 ) -> None:
     """Raise `ServiceError` if units > max(0, on-hand - promised units) of the source `inv_key`.
 
-    Promised units are those allocated to customers and those of planned transfers. `besides` is the
-    leaving row of this transfer, which is left out. `or_else` is a next step to add to the message.
-    A key that is no longer ranged is not checked. The item's row stays locked until the transaction
-    ends.
+    Promised units are allocated to customers or part of a planned transfer. The transfer with the
+    leaving row `besides` doesn't count: it is the one to check. `or_else` is a next step to add to
+    the message. A key that is no longer ranged is not checked. The item's row stays locked until
+    the transaction ends.
     """
     # Lock in a separate statement, so that the next statement sees what others committed before the
     # lock.

@@ -90,7 +90,7 @@ def ship_transfer(
 ) -> Transfer:
     """Write a transfer that was not planned, with both rows in status shipped.
 
-    The checks are those of `plan_transfer`, with two exceptions. The due day may be past, but not
+    Make the same checks as `plan_transfer`, with two exceptions. The due day may be past, but not
     before the shipping day. `beyond_stock_allowed` accepts more units than the source has free.
     """
     route, reorder_id = command.route, command.reorder_id
@@ -216,8 +216,8 @@ def move_transfer_due_date(
     The day has no effect on stock figures or decisions, and can't be before the shipping day.
 
     Raise `Conflict` if the transfer isn't in transit or has changed since `shown_version`. A
-    transfer that is only planned can't be changed, because the change would replace `recorded_by`:
-    the person who has planned the transfer and may cancel it.
+    planned transfer is refused, because the change would replace `recorded_by`. This is the person
+    who has planned the transfer and may cancel it.
     """
 
     def work() -> Done:

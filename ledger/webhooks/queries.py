@@ -66,7 +66,7 @@ class Trouble:
 
 @dataclass(frozen=True, slots=True)
 class Webhook:
-    """A webhook without its secrets. Counts of messages and of events end at 1,000 each."""
+    """A webhook without its secrets. Its messages and events are counted up to 1,000 each."""
 
     id: int
     owner: str

@@ -2,7 +2,7 @@
 
 Each step is one transaction on locked rows, so several senders may run at once, and a killed sender
 loses no message. If a sender is killed between the request and its commit, the message is sent
-again with the same id: receivers get each message at least once.
+again with the same id. So receivers get each message at least once.
 """
 
 import time
