@@ -1,7 +1,7 @@
 """Refusals of the API as problem details (RFC 9457): what happened, what was kept, what to do next.
 
 This module has a problem type for each refusal of a service. `Frame` converts every other response
-below `/api/` with status 400 or above into problem details, for example those of Django.
+below `/api/` with status 400 or above into problem details, for example Django's 404.
 """
 
 import json

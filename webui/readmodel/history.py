@@ -1,6 +1,6 @@
 """The last 90 days of one key for charts: on-hand, demand and price by day.
 
-The facts are those of the explanation (`webui.readmodel.explain`), and the rules are those of
+Charts use the same facts as the explanation (`webui.readmodel.explain`), and the rules of
 `inventory.explain.days`. So the last on-hand of a chart is the sum of the facts.
 """
 

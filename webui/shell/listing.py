@@ -3,7 +3,8 @@
 Every list has these parameters, and further ones for its filters.
 
 - `sort`: a column, `-` before it for descending order;
-- `after` or `before`: the row next to the page, as `MARK~ID` (`cursor_text`);
+- `after` or `before`: the row after which the page begins or before which it ends, as `MARK~ID`
+  (`cursor_text`);
 - `start`: the number of rows before the page, for lists without cursors.
 """
 

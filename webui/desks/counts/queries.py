@@ -101,8 +101,8 @@ def entries(sheet_id: int, sku: str) -> list[SheetEntry]:
 class Tally:
     """The sum of one item's entries on a sheet.
 
-    `is_ranged` is False for an item that isn't in the range of the sheet's location: its goods are
-    real, but the location has no price and no reorder rule for them.
+    `is_ranged` is False for an item that isn't in the range of the sheet's location. The location
+    has no price and no reorder rule for such an item, but its units exist and are counted.
     """
 
     sku: str

@@ -1,4 +1,4 @@
-"""Limits of managing accounts. Operators manage all accounts, managers those of their staff."""
+"""Limits of managing accounts. Operators manage all accounts, managers only their staff's."""
 
 from collections.abc import Collection
 from dataclasses import dataclass

@@ -138,7 +138,7 @@ class RoleAdmin(ReadTable):
 
     @admin.display(description=gettext_noop("rights"))
     def rights(self, row: Group) -> str:
-        """Return the rights of the role, besides those of every person."""
+        """Return the rights of the role, without the rights that every person has."""
         held = sorted(right for right, roles in GROUPS_OF.items() if row.name in roles)
         return ", ".join(gettext(right.replace("_", " ")) for right in held)
 

@@ -60,7 +60,7 @@ class NeedCard:
 
     @property
     def is_closed(self) -> bool:
-        """True if the need has ended. Its levels and its base position are those of that moment."""
+        """True if the need has ended. The card then shows levels and base position at its end."""
         return self.proposal.status not in {"open", "snoozed"}
 
     @property

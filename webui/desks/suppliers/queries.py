@@ -18,7 +18,7 @@ _TERMS: Final = f"SELECT {', '.join(COLUMNS)} FROM retail.supplier WHERE code = 
 
 @dataclass(frozen=True, slots=True)
 class SupplierTerms:
-    """The terms of a supplier that people may change, as `COLUMNS` names them."""
+    """The terms of a supplier that people may change; the fields are the columns in `COLUMNS`."""
 
     is_active: bool
     minimum_order_minor: int

@@ -325,7 +325,7 @@ def automation() -> Link:
 
 
 def screen() -> Link:
-    """Return the stage of this web process: its live feed."""
+    """Return the stage *Screen*: the live feed of this web process."""
     as_of_us = HUB.feed_as_of_us()
     age_us = None if as_of_us is None else max(0, time.time_ns() // 1000 - as_of_us)
     connected = HUB.connected
