@@ -7,8 +7,8 @@ Both sides insert the same sale lines, one per transaction, while the stack capt
   more. It updates the stock of the sold item in the same transaction. The copy is not captured.
 
 Each side runs once with one item and once with many items, in the order log, row, row, log. The
-clients are those of pgbench, which Postgres ships: each starts its next transaction as soon as the
-last one has ended. After each block, the stock must equal the sold units.
+clients are run by pgbench, which is part of Postgres. Each client starts its next transaction as
+soon as its last one has ended. After each block, the stock must equal the sold units.
 """
 
 import os

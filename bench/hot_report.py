@@ -22,7 +22,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """The values of the side *log*, divided by those of the side *row*: means of both blocks."""
+    """Mean of the two *log* blocks divided by mean of the two *row* blocks, for each figure."""
 
     items: int
     rate: float

@@ -1,4 +1,4 @@
-"""Event streams that stay open during a measurement, as those of further open pages."""
+"""Event streams that stay open during a measurement, to simulate further open pages."""
 
 import selectors
 import threading

@@ -5,8 +5,8 @@ lines at a rate, for one row after the other. The page records the wall clock af
 paints a changed cell. Several commits may change a cell at once. So a commit counts as shown when
 its cell first shows this commit or a later one.
 
-Further pages are event streams of the same address without a browser: the server does the same work
-for them, and their browsers would need the measured cores.
+Further open pages are simulated by event streams of the same address. The server does the same work
+for them as for browsers. More browsers would take CPU time from the cores that are measured.
 """
 
 import time

@@ -2,7 +2,7 @@
 
 A service at rest polls, writes heartbeats and answers probes. This CPU time grows with the duration
 of a run and not with its lines. In a slow run each line would seem more expensive. So the CPU time
-at rest is measured alone, before the load, and subtracted from that of the load.
+at rest is measured alone, before the load, and subtracted from the CPU time during the load.
 """
 
 import time

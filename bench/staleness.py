@@ -1,8 +1,8 @@
 """The time from a sale until a worker shows it, measured while something else happens.
 
 A thread sells one key per partition at a fixed interval. One thread per key queries the workers
-until they show the last sale. A worker that owns a partition but doesn't process it yet still
-shows an old number, so the measured time includes a rebalance and a restore.
+until they show the last sale. A worker that owns a partition but doesn't process it yet still shows
+an old number. So the measured time includes a rebalance and a restore.
 """
 
 import threading
@@ -37,8 +37,8 @@ class _Key:
 class Staleness:
     """A seller and its queries, in threads, until the end of the block.
 
-    After a sale that Postgres refused, nothing is sold any more: it is unknown if the sale was
-    committed, so later sales could not be told apart.
+    If Postgres fails during a sale, nothing is sold any more. The sale may have been committed, so it
+    would be unknown which sales a number includes.
     """
 
     def __init__(self, settings: Connections) -> None:
@@ -63,7 +63,7 @@ class Staleness:
     def delays(self, since: float, until: float, timeout_s: float) -> list[float]:
         """Return the sorted seconds from commit to answer of all sales committed in a time span.
 
-        The call waits until workers show all these sales. Times are those of `time.monotonic`.
+        The call waits until workers show all these sales. Times are values of `time.monotonic`.
 
         Raises:
             BenchFailed: Postgres refused a sale, or workers don't show one within `timeout_s`

@@ -56,7 +56,7 @@ class _Watch:
 
 
 class Changelog:
-    """An observer of the first readable level record of each key."""
+    """An observer that records when the first level record of each key becomes readable."""
 
     def __init__(self, settings: Connections) -> None:
         self._watch = _Watch()
@@ -101,7 +101,7 @@ class Changelog:
 
 
 class ReadModel:
-    """An observer of the first read-model row of each committed key."""
+    """An observer that records when each committed key first has a row in the read model."""
 
     def __init__(self, url: str, committed: dict[str, float]) -> None:
         self._watch = _Watch()

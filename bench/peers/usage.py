@@ -34,7 +34,7 @@ def usage(pid: int) -> Usage:
 
 
 def each_usage(pid: int) -> dict[int, Usage]:
-    """Return the usage of each process in the tree, without that of ended children."""
+    """Return the usage of each running process in the tree; ended children don't count."""
     found = {}
     for each in _tree(pid):
         fields = _stat(each)

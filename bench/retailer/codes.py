@@ -1,7 +1,7 @@
 """Codes of the demo retailer's items: an EAN-13, a GTIN for the case, the supplier's number. Pure.
 
-The EAN-13s begin with 20 to 29. GS1 reserves this range for numbers within one company, so no code
-is that of a real product.
+The EAN-13s begin with 20 to 29. GS1 reserves this range for numbers within one company, so no real
+product on the market has one of these codes.
 """
 
 from collections.abc import Iterable

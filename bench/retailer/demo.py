@@ -79,7 +79,7 @@ def seed_demo(
 
 
 def history_ends() -> datetime:
-    """Return the midnight that ends the history. A continued run keeps that of its first start."""
+    """Return the midnight that ends the history; a continued run keeps that of its first start."""
     written: datetime | None = fetch_value(
         "SELECT max(occurred_at) FROM retail.stock_count"
         " WHERE kind = 'opening' AND location = ANY(%s)",

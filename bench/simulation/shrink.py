@@ -18,7 +18,10 @@ Kept = tuple[tuple[int, ...], tuple[int, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A failing seed and its shortest failing history, as indexes in its plan."""
+    """A failing seed, and the steps and faults of its shortest failing history.
+
+    `kept` has their indexes in the plan of the seed.
+    """
 
     seed: int
     promise: str

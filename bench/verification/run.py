@@ -1,8 +1,8 @@
 """`inventory bench verify`: repeated comparisons of a trading stack, some with a wrong row.
 
 On correct data `verify` must never end with exit code 1. With a wrong row it must end with 1 and
-name only the key of that row. A round is undecided if `verify` ended with 2, or if the stack
-replaced the wrong row before the comparison, three times in a row.
+name only the key of that row. A round is undecided if `verify` ended with 2. It is also undecided
+if in three tries the stack replaced the wrong row before the comparison.
 """
 
 import time
