@@ -2,7 +2,7 @@
 
 `dev.txt` holds all packages and determines their versions. It constrains the smaller files, so a
 package has one version in all of them. The peers of the bench and the S3 server of the tests are
-resolved separately, each from its `.in` file. uv's own lock format is not used, because it records
+resolved separately, each from its `.in` file. The lock format of uv is not used, because it records
 the URLs of packages.
 """
 

@@ -116,7 +116,7 @@ def rebuild(
 
 
 def refuse_truncated_source(settings: Connections) -> None:
-    """Raise `StackError` unless `stock.events` is the complete log behind the workers' state."""
+    """Raise `StackError` if `stock.events` lacks records that the workers' state includes."""
     asked = settings.kafka_bootstrap, STOCK_EVENTS, settings.partitions
     for number, first in kafka.start_offsets(*asked).items():
         if first > 0:

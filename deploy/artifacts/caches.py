@@ -17,8 +17,11 @@ _PROJECT: Final = Path(__file__).resolve().parents[2]
 def cache_root() -> Path:
     """Return this account's directory for files that all clones share.
 
-    `INVENTORY_CACHE` sets the directory. Without it, the first writable one of these is taken: the
-    account's cache, one below `/var/tmp` (`HOME` may be unset or read-only), one in this clone.
+    `INVENTORY_CACHE` sets the directory. Without it, the first writable one of these is taken:
+
+    * the account's cache directory;
+    * a directory below `/var/tmp`, because `HOME` may be unset or read-only;
+    * a directory in this clone.
 
     Raises:
         StackError: no candidate is writable.

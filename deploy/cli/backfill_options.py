@@ -202,7 +202,7 @@ def refuse_other_project(code: Path | None) -> None:
 
 
 def use_archive(named: str) -> str:
-    """Select the archive that this process reads: `named`, or else that of `INVENTORY_ARCHIVE`.
+    """Select the archive that this process reads: `named`, or else the one in `INVENTORY_ARCHIVE`.
 
     Return its URL or absolute path, which child processes inherit. "" is the stack's archive.
 

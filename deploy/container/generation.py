@@ -1,9 +1,10 @@
 """A new generation of the log in containers: `docker compose run --rm generation`.
 
 The local command moves the files of a stopped broker. Here the broker runs, so this command deletes
-the topics, the workers' group and the connector's offsets. The next steps are those of a local
-start: every row of Postgres is captured into empty topics while nothing reads them. If this command
-is interrupted, the setup container fails and no service starts until the command has run again.
+the topics, the workers' group and the connector's offsets. After that, it does the same as a local
+start: Debezium captures every row of Postgres into empty topics while nothing reads them. If this
+command is interrupted, the setup container fails and no service starts until the command has run
+again.
 """
 
 import sys

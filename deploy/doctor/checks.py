@@ -26,7 +26,7 @@ Check = Callable[[Home], Row]
 
 
 def run(home: Home) -> list[Row]:
-    """Return the rows of all checks: those of the machine, and those of the stack if it runs."""
+    """Return the rows of all checks of the machine and, if the stack runs, of the stack."""
     seen = observe.observe(home)
     runtime = seen.runtime
     if runtime.running:

@@ -65,7 +65,7 @@ def promote(
 
     Raises:
         StackError: the revision decides already, is behind, or differs in a key that nobody
-            approved; its workers run other rules than the approved ones; or `without_comparison`
+            approved. Or its workers run other rules than the approved ones. Or `without_comparison`
             was requested while workers of the former revision run.
         RevisionSwitched: another command has switched meanwhile.
         ApprovalInFlight: an order that was just approved is not in the log yet.

@@ -22,8 +22,8 @@ def request_review_of(settings: Connections, a: str, b: str, *, actor: str) -> "
     Django must be set up.
 
     Raises:
-        StackError: run A has other rules than the deciding ones; run B has the deciding rules,
-            lacks keys, or shares its revision with other rules; or both runs decide alike.
+        StackError: run A has other rules than the deciding ones. Or run B has the deciding rules,
+            lacks keys, or shares its revision number with other rules. Or both runs decide alike.
         NotComparable: the runs can't be compared.
         LedgerError: the person may not request a review, or a review of other rules is open.
     """

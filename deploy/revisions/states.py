@@ -1,7 +1,7 @@
 """Comparison of the states of every key under two logic revisions, byte for byte.
 
 The comparison leaves out the revision's number. It also leaves out data that depends on the chunks
-into which a worker cuts the log: the rows in a level record, and the position of a window row.
+of a worker: the window rows in a level record, and the position of a window row.
 """
 
 import time

@@ -1,7 +1,7 @@
 """Deletion of files of a home that no part of the project reads any more, for `inventory prune`.
 
-These are rotated logs and the files that commands have moved to `former/`: archives, runs, topics
-of a former generation, files that no manifest lists.
+These are rotated logs, and the files that commands have moved to `former/`. Examples are archives,
+runs, topics of a former generation, and files that no manifest lists.
 """
 
 import os

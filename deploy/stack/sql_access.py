@@ -1,7 +1,7 @@
 """Read-only SQL access to the stack's Postgres for people: role `app_ro`, read-only session.
 
-The address names a password file instead of the password. It can be printed, pasted and seen in a
-process list. Every client that uses libpq accepts it.
+The URL names a password file instead of the password. So people can print and paste the URL, and a
+process list may show it. Every client that uses libpq accepts it.
 """
 
 import os
