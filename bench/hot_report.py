@@ -31,7 +31,7 @@ class Ratio:
 
 @dataclass(frozen=True, slots=True)
 class HotReport:
-    """The blocks in their order, each of `seconds`."""
+    """All blocks in the order in which they ran; each lasted `seconds`."""
 
     clients: int
     seconds: int

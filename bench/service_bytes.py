@@ -72,7 +72,7 @@ class ByteMeter:
 
 
 def as_table(rows: tuple[Written, ...]) -> list[str]:
-    """Return the lines of a table of `rows`."""
+    """Return `rows` as a text table, one string per line."""
     return [
         "written                                       bytes per line",
         *(f"{f'{row.kind} {row.name}':<46}{row.line_bytes:>14.0f}" for row in rows),

@@ -83,7 +83,7 @@ class CpuMeter:
 
 
 def as_table(rows: tuple[ServiceCpu, ...]) -> list[str]:
-    """Return the lines of a table of `rows`."""
+    """Return `rows` as a text table, one string per line."""
     return [
         "CPU time       at rest, % of a core   µs per line   without rest",
         *(

@@ -11,7 +11,7 @@ _MINUTE: Final = 60
 class TimeLeft:
     """Expected time until all parts are done, at the rate since the first report.
 
-    `first` is the number of finished parts at a time in seconds, on the clock of the later reports.
+    `first` is the first report: the number of finished parts, and the time in seconds.
     """
 
     first: tuple[int, float] | None = None

@@ -62,7 +62,7 @@ WHERE order_ref = %(location)s || '-' || %(run)s AND status = 'sent'
 class Shop:
     """A new location whose items the thread of `trading` sells; `lines` counts its sale lines.
 
-    The thread doesn't sell items of `_held`. It sells items of `_more` as often as items of `HOT`.
+    The thread sells items in `_more` as often as items in `HOT`, and no item in `_held`.
     """
 
     url: str

@@ -68,7 +68,7 @@ class Server:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One page over all rounds: milliseconds, and bytes, elements and rows of the last answer."""
+    """A measured page: milliseconds of all rounds; bytes, elements and rows of the last answer."""
 
     name: str
     p50_ms: float

@@ -30,7 +30,7 @@ _CODE: Final = "code.json"  # the tree of the workers and the hash of its rules
 
 
 class OtherRules(StackError):
-    """Other rules than the given ones have written the state of a logic revision."""
+    """Rules with another hash have already written the state of a logic revision."""
 
 
 @dataclass(frozen=True, slots=True)

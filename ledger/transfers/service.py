@@ -139,8 +139,8 @@ def ship_planned_transfer(
 
     `shipment_line_id` is the row of the source or of the destination.
 
-    More units than the source has on hand and not promised need `beyond_stock_allowed`. Raise
-    `Conflict` if the transfer is not planned any more.
+    Raise `ServiceError` for more units than the source has on hand and not promised, unless
+    `beyond_stock_allowed`. Raise `Conflict` if the transfer is not planned any more.
     """
     checks.integer("units", units, 1)
 

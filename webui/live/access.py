@@ -54,7 +54,7 @@ def sign_keys(user_id: int, keys: list[str]) -> str:
 
 
 def asked_by(session_key: str, token: str) -> Asked:
-    """Return the session of a page, with keys and user of its token from `sign_keys`."""
+    """Return the keys that a page asks for, with its session and the user in its token."""
     try:
         interest = signing.loads(token, salt=SALT, max_age=TOKEN_AGE_S)
     except signing.BadSignature:

@@ -37,7 +37,7 @@ def die(error: BaseException) -> Never:
 
 
 class Partitions:
-    """An implementation of the lanes' `Handler` for the partitions of this process."""
+    """The partitions of this process. Lanes call it as their `Handler`."""
 
     def __init__(self, options: Options) -> None:
         self.producers = PartitionProducers(options.bootstrap, options.name)
