@@ -164,7 +164,7 @@ def draw_keeping(random: Random, *, first: int) -> tuple[Fault, ...]:
 
 
 def draw_loss(random: Random) -> Fault:
-    """Return a permanent loss: a worker halts unless it no longer needs the lost records."""
+    """Return a fault that loses records for ever; a worker that needs these records must halt."""
     kind = random.choice(LOSSES)
     return Fault(random.randrange(10, _LATEST), kind, part=random.randint(1, QUARTERS))
 

@@ -23,7 +23,7 @@ _ROLL_BACK: Final = "inventory backfill rollback"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Entry:
-    """Name, repair command and verdict of a row. The check replaces the names in braces."""
+    """Name, repair command and verdict of a row. The check fills in placeholders like `{repair}`."""
 
     row: str
     repair: str
