@@ -37,8 +37,8 @@ class _Key:
 class Staleness:
     """A seller and its queries, in threads, until the end of the block.
 
-    If Postgres fails during a sale, nothing is sold any more. The sale may have been committed, so it
-    would be unknown which sales a number includes.
+    If Postgres fails during a sale, nothing is sold any more. The sale may have been committed, so
+    it would be unknown which sales a number includes.
     """
 
     def __init__(self, settings: Connections) -> None:

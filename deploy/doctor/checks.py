@@ -44,7 +44,8 @@ def run(home: Home) -> list[Row]:
 def stack_rows(home: Home, seen: StackState) -> list[Row]:
     """Return the rows of a running stack and its disk, without lag, freshness and archive.
 
-    Return no rows if no stack runs."""
+    Return no rows if no stack runs.
+    """
     if not seen.runtime.running:
         return []
     checks = [check for check in running.CHECKS if check not in running.DOCTOR_ONLY]

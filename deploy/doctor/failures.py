@@ -23,7 +23,7 @@ _ROLL_BACK: Final = "inventory backfill rollback"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Entry:
-    """Name, repair command and verdict of a row. The check fills in placeholders like `{repair}`."""
+    """Name, repair command and verdict of a row. Placeholders like `{repair}` are filled in."""
 
     row: str
     repair: str

@@ -121,7 +121,8 @@ def succeeded(attempt: Attempt) -> None:
     """Uncount an attempt with the right password.
 
     The counter of account and source (or of device, or of codes) starts again at 0. The counters of
-    the source alone and of the account alone fall by one."""
+    the source alone and of the account alone fall by one.
+    """
     execute("DELETE FROM app.login_count WHERE key = %s", attempt.keys[0])
     execute(_GIVE_BACK, list(attempt.keys[1:]))
     execute(_FORGET, _FORGET_AFTER_S)
