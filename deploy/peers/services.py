@@ -60,7 +60,7 @@ def running(environments: Environments, *, with_postgres: bool) -> Iterator[tupl
 
 @contextmanager
 def started(service: Service, home: Home) -> Iterator[int]:
-    """Run a service as long as the block; yield its process id once its probe succeeds.
+    """Run a service until the block ends; yield its process id once its probe succeeds.
 
     Raises:
         StackError: the service ended or didn't become ready.

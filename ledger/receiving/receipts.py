@@ -56,7 +56,7 @@ def receive_order(
 ) -> list[int]:
     """Receive 1 to 500 lines of a delivery in one transaction; return the receipts' ids in order.
 
-    If one line is refused, nothing is written. See `receive_shipment` for each line.
+    If one line is refused, nothing is written. Each line follows the rules of `receive_shipment`.
     """
     if not 1 <= len(receipts) <= MOST_LINES:
         refuse(

@@ -118,7 +118,7 @@ def _counted(limits: list[tuple[Limit, str]]) -> Attempt:
 
 
 def succeeded(attempt: Attempt) -> None:
-    """Uncount an attempt with the right password.
+    """Remove an attempt with the right password from the counters.
 
     The counter of account and source (or of device, or of codes) starts again at 0. The counters of
     the source alone and of the account alone fall by one.
