@@ -29,6 +29,7 @@ from ledger.reorders.approvals import (
     Part,
     ordered_text,
 )
+from ledger.reorders.plausibility import require_plausible_units
 
 MOST_AT_ONCE: Final = 500
 MOST_PARTS: Final = 10
@@ -182,7 +183,10 @@ def _plan(
         item = known.items.get(row.inv_key)
         if item is None:
             refuse("inv_key", row.inv_key, "not ranged at this location: range the item first")
-        return Plan(row, item, _parts(approval, row, item, approver, known))
+        parts = _parts(approval, row, item, approver, known)
+        if not approval.is_confirmed and row.quantity_units is not None:
+            require_plausible_units(sum(part.units for part in parts), row.quantity_units)
+        return Plan(row, item, parts)
     except LedgerError as refusal:
         return refusal
 

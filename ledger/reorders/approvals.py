@@ -26,12 +26,16 @@ class ApproveReorder:
 
     `units` is the quantity to order, None for the proposed quantity. With `parts` None, one line
     orders it. Otherwise there is one line per part, and the parts must add up to the quantity.
+
+    Unless `is_confirmed`, a quantity far beyond the suggestion is refused
+    (`ledger.reorders.plausibility`).
     """
 
     reorder_id: str
     shown_revision: int
     units: int | None = None
     parts: Sequence[Part] | None = None
+    is_confirmed: bool = True
 
 
 @dataclass(frozen=True, slots=True)

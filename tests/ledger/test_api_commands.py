@@ -117,6 +117,22 @@ def test_a_value_that_breaks_a_rule_is_named(
     assert found["rule"]
 
 
+def test_a_quantity_far_beyond_the_suggestion_has_to_be_confirmed(buyer: Program) -> None:
+    far = {"packs": 71, "pack_units": 6}
+    many = {"need_id": "R:L|S:1-2", "revision": 1, **far}
+
+    found = problem(buyer.post(NEED, approve(**far)))
+    [of_many] = buyer.post("/api/v1/needs", {"approvals": [many]}).json()["results"]
+
+    assert (found["status"], found["field"], found["value"]) == (422, "units", "426")
+    assert "more than ten times the suggestion of 42" in found["rule"]
+    assert '"confirmed": true' in found["next_step"]
+    assert (of_many["outcome"], found["rule"] in of_many["reason"]) == ("not_ordered", True)
+    done = buyer.post("/api/v1/needs", {"approvals": [many | {"confirmed": True}]}).json()
+    assert done["results"][0]["units"] == 426
+    assert buyer.post(NEED, approve(confirmed=True, **far)).json()["outcome"] == "ordered_before"
+
+
 def test_a_command_without_a_key_is_refused(buyer: Program) -> None:
     answer = buyer.client.post(NEED, approve(), "application/json", headers=buyer.head)
 

@@ -136,6 +136,25 @@ def test_a_split_that_does_not_fit_keeps_its_input(
     assert lines(ledger) == []
 
 
+@pytest.mark.parametrize(("action", "parts"), [("approve", {}), ("split", {"units1": 426})])
+def test_a_need_takes_a_quantity_far_beyond_the_suggestion_after_a_tick(
+    ledger: psycopg.Connection, action: str, parts: dict[str, int]
+) -> None:
+    [need] = needs(ledger, 1)
+    client, typed = person("buyer"), {"units": 426, **parts}
+    assert 'name="meant"' not in text(decide(client, need, action, units=41, units1=41))
+
+    for further in ({}, {"meant": "420"}):
+        answer = decide(client, need, action, **typed, **further)
+
+        assert answer.status_code == 422
+        assert "Units: more than ten times the suggestion of 42" in text(answer)
+        assert text(answer).count('name="meant" value="426"') == 1
+    assert lines(ledger) == []
+    assert decide(client, need, action, **typed, meant="426").status_code == 302
+    assert [line[1] for line in lines(ledger)] == [426]
+
+
 def test_odd_units_are_for_the_lead(ledger: psycopg.Connection) -> None:
     [need] = needs(ledger, 1)
 

@@ -33,6 +33,7 @@ from webui.api.answers import (
     Aged,
     CommandId,
     Day,
+    Flag,
     Given,
     Limit,
     Location,
@@ -115,10 +116,15 @@ class NeedFilters(Schema):
 
 
 class InPacks(Given):
-    """A quantity in packs. Without it the need's own quantity is ordered."""
+    """A quantity in packs. Without it the need's own quantity is ordered.
+
+    More than 100 units that are more than ten times the need's own quantity are refused unless
+    `confirmed` is true.
+    """
 
     packs: Units | None = None
     pack_units: Units | None = None
+    confirmed: Flag = False
 
     @property
     def units(self) -> int | None:
@@ -227,7 +233,10 @@ def approve_needs(request: HttpRequest, body: ApproveMany, command_id: CommandId
     """Approve up to 100 needs at once; each becomes a line of its supplier's draft order."""
     caller = caller_of(request)
     outcomes = approve_reorders(
-        [ApproveReorder(one.need_id, one.revision, one.units) for one in body.approvals],
+        [
+            ApproveReorder(one.need_id, one.revision, one.units, is_confirmed=one.confirmed)
+            for one in body.approvals
+        ],
         odd_units_allowed=caller.may(ORDER_ODD_UNITS),
         actor=caller.name,
         command_id=command_id,
@@ -270,7 +279,13 @@ def decide_need(
     match body:
         case Approve():
             done = approve_reorder(
-                ApproveReorder(need_id, body.revision, body.units, _parts(body.parts)),
+                ApproveReorder(
+                    need_id,
+                    body.revision,
+                    body.units,
+                    _parts(body.parts),
+                    is_confirmed=body.confirmed,
+                ),
                 odd_units_allowed=caller.may(ORDER_ODD_UNITS),
                 actor=caller.name,
                 command_id=command_id,

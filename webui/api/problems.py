@@ -19,6 +19,7 @@ from ledger.access.scope import OutOfScope, RowOutOfScope
 from ledger.kernel.errors import Conflict, FormReused, ServiceError
 from ledger.kernel.refusal_text import LONGEST_VALUE, refusal_text
 from ledger.pricing.plausibility import ImplausiblePrice
+from ledger.reorders.plausibility import ImplausibleUnits
 from webui.accounts.refusals import REASON
 
 MEDIA_TYPE: Final = "application/problem+json"
@@ -109,9 +110,15 @@ def of_value(refusal: ServiceError) -> Problem:
         return of_missing()
     named = {"field": refusal.field, "value": seen(refusal.value), "rule": refusal.rule}
     detail = f"{refusal_text(refusal)} Nothing was changed."
-    next_step = "Correct this field and send the request again."
-    if isinstance(refusal, ImplausiblePrice):
-        next_step = 'If the price is meant, send it again with "confirmed": true and a new key.'
+    match refusal:
+        case ImplausiblePrice():
+            next_step = 'If the price is meant, send it again with "confirmed": true and a new key.'
+        case ImplausibleUnits():
+            next_step = (
+                'If the quantity is meant, send it again with "confirmed": true and a new key.'
+            )
+        case _:
+            next_step = "Correct this field and send the request again."
     return Problem(422, "refused-value", detail, next_step, **named)
 
 

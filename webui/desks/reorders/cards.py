@@ -39,9 +39,10 @@ class TransferOffer:
 class NeedCard:
     """A need with its arithmetic and the fields of its decisions.
 
-    `waits_because` is None for a need that no automatic rule considers. `ignored` names the
-    warnings that don't stop an automatic order. `order_ref` is the order of the need, or empty.
-    `transfer` is None if no location has spare units.
+    `far_units` is the refused quantity if it is far beyond the suggestion, so that a person can
+    confirm it. `waits_because` is None for a need that no automatic rule considers. `ignored`
+    names the warnings that don't stop an automatic order. `order_ref` is the order of the need, or
+    empty. `transfer` is None if no location has spare units.
     """
 
     proposal: ReorderProposal
@@ -49,6 +50,7 @@ class NeedCard:
     refusal: Refusal | None
     shows_forms: bool
     units: int | str | None
+    far_units: int | None
     reason: str
     days: str
     command_id: UUID

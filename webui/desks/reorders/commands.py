@@ -27,8 +27,7 @@ from ledger.services import (
     snooze_reorder,
 )
 from webui.accounts.roles import ORDER_ODD_UNITS, abilities
-from webui.desks.orders.forms import UnitsForm
-from webui.desks.reorders.forms import FIRST_PARTS, PartForm, PicksForm
+from webui.desks.reorders.forms import FIRST_PARTS, PartForm, PicksForm, QuantityForm
 from webui.desks.reorders.queries import name_of
 from webui.desks.transfers.forms import RouteForm
 from webui.readmodel.figures import counted_text
@@ -75,9 +74,16 @@ def execute(command: Command, *, odd_units_allowed: bool) -> str:
 
 def _approved(command: Command, *, odd_units_allowed: bool) -> str:
     parts = _parts(command.typed) if command.action == "split" else None
-    units = UnitsForm(command.typed).cleaned()["units"]
+    form = QuantityForm(command.typed)
+    units = form.cleaned()["units"]
     outcome = approve_reorder(
-        ApproveReorder(command.proposal, command.shown_revision, units, parts),
+        ApproveReorder(
+            command.proposal,
+            command.shown_revision,
+            units,
+            parts,
+            is_confirmed=form.is_confirmed,
+        ),
         odd_units_allowed=odd_units_allowed,
         actor=command.actor,
         command_id=command.command_id,

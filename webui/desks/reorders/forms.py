@@ -11,9 +11,11 @@ from typing_extensions import override
 
 from ledger.messages import gettext_noop
 from ledger.services import ApproveReorder, NotOrdered, Part
+from webui.desks.orders.forms import UnitsForm
 from webui.shell.fields import (
     DayField,
     HiddenField,
+    ManyField,
     TextField,
     TickField,
     UuidField,
@@ -26,6 +28,17 @@ from webui.shell.forms import PageForm
 FIRST_PARTS: Final = (1, 2, 3)
 PACKS: Final = "packs-"
 _PACKS_RULE: Final = gettext_noop("a whole number from 1")
+
+
+class QuantityForm(UnitsForm):
+    """The quantity of an approval, and the quantity that the person has confirmed."""
+
+    meant = TextField()
+
+    @property
+    def is_confirmed(self) -> bool:
+        """True if the confirmation is for the quantity typed now, not for an earlier one."""
+        return bool(self.text("meant")) and self.text("meant") == self.text("units")
 
 
 class PartForm(PageForm):
@@ -90,11 +103,13 @@ class PicksForm(PageForm):
     """The ticked needs, or the need whose button was pressed, and the typed packs of every row.
 
     A row's field is named `packs-6@R:…` if the page showed packs of 6 units. So a later change of
-    the pack doesn't change the quantity that the person saw.
+    the pack doesn't change the quantity that the person saw. `meant` has the confirmed quantities,
+    each as `units@reorder_id`.
     """
 
     pick = PicksField()
     one = PickField()
+    meant = ManyField()
     do = TextField()
     below_minimum = TickField()
     command_id = UuidField()
@@ -121,6 +136,11 @@ class PicksForm(PageForm):
         """Return True if the box of this need was ticked, at any revision."""
         return any(text.partition("@")[2] == reorder_id for text in self.ticked)
 
+    def units_in_packs(self, reorder_id: str, pack: int) -> int | None:
+        """Return the typed packs of a need as units of `pack` each; None for any other text."""
+        text = self.packs.get(reorder_id, "")
+        return pack * int(text) if _is_count(text) else None
+
     def _packs(self) -> dict[str, tuple[str, str]]:
         found = {}
         for name, text in self.typed.items():
@@ -133,7 +153,7 @@ class PicksForm(PageForm):
         self, picks: Sequence[ApproveReorder]
     ) -> tuple[list[ApproveReorder], list[NotOrdered]]:
         """Return the picked needs with their typed units, and needs whose packs are no number."""
-        packs = self._packs()
+        packs, meant = self._packs(), self.cleaned()["meant"]
         good: list[ApproveReorder] = []
         bad: list[NotOrdered] = []
         for need in picks:
@@ -141,7 +161,9 @@ class PicksForm(PageForm):
             if need.reorder_id not in packs:
                 good.append(need)
             elif _is_count(pack) and _is_count(text):
-                good.append(replace(need, units=int(pack) * int(text)))
+                units = int(pack) * int(text)
+                is_confirmed = f"{units}@{need.reorder_id}" in meant
+                good.append(replace(need, units=units, is_confirmed=is_confirmed))
             else:
                 bad.append(
                     NotOrdered(
@@ -154,4 +176,5 @@ class PicksForm(PageForm):
 
 
 def _is_count(text: str) -> bool:
+    """Return True for a whole number from 1 to 9,999,999."""
     return is_digits(text, 7) and int(text) > 0

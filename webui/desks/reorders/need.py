@@ -13,10 +13,12 @@ from django.views.decorators.http import require_GET, require_POST
 from inventory.replenishment.attention import BELOW_ZERO, MAYBE_MISSING, SENTENCES
 from ledger.messages import Message, joined
 from ledger.reorders.automatic import why_not
+from ledger.reorders.plausibility import is_far_beyond
+from ledger.services import ServiceError
 from webui.accounts.roles import DECIDE_REORDERS, ORDER_ODD_UNITS, SEE, abilities, requires
 from webui.desks.reorders.cards import NeedCard, PartInput, TransferOffer
 from webui.desks.reorders.commands import execute
-from webui.desks.reorders.forms import FIRST_PARTS
+from webui.desks.reorders.forms import FIRST_PARTS, QuantityForm
 from webui.desks.reorders.queries import Source, is_phantom_suspect, order_of, sources_of
 from webui.desks.reorders.views import after_decision, query_of, show_desk
 from webui.readmodel import proposals as selectors
@@ -83,6 +85,7 @@ def _card(found: selectors.ReorderProposal, refusal: Refusal | None) -> NeedCard
         # After a refusal, show the input again, even if another person's decision is on its way.
         shows_forms=found.actionable or (refusal is not None and found.status == "open"),
         units=form.get("units", "") if refusal else found.quantity_units,
+        far_units=_far_units(found, form),
         reason=form.get("reason", ""),
         days=form.get("days", "7"),
         command_id=uuid4(),
@@ -100,6 +103,17 @@ def _card(found: selectors.ReorderProposal, refusal: Refusal | None) -> NeedCard
         ],
         transfer=_transfer(found, form, sources_of([found])) if is_undecided else None,
     )
+
+
+def _far_units(found: selectors.ReorderProposal, form: Typed) -> int | None:
+    """Return the refused quantity if it is far beyond the suggestion, else None."""
+    if form.get("action") not in {"approve", "split"}:
+        return None
+    try:
+        units: int = QuantityForm(form).cleaned()["units"]
+    except ServiceError:
+        return None
+    return units if is_far_beyond(units, found.quantity_units or 0) else None
 
 
 def _ignored(found: selectors.ReorderProposal) -> str:

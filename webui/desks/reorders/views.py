@@ -13,6 +13,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from ledger.kernel.amounts import currency_mark
 from ledger.messages import gettext_noop
+from ledger.reorders.plausibility import is_far_beyond
 from ledger.services import Conflict, NotOrdered, ServiceError
 from webui.accounts.roles import DECIDE_REORDERS, SEE, abilities, requires
 from webui.desks.reorders.commands import approve_one, approve_picked, send_picked
@@ -65,12 +66,17 @@ APPROVE: Final = Column("", gettext_noop("Approve"), "do", is_hidden=True)
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A need, the packs typed in its row, the message of a refusal, and the state of its box."""
+    """A need, the packs typed in its row, the message of a refusal, and the state of its box.
+
+    `far_units` is the typed quantity if it is far beyond the suggestion, so that a person can
+    confirm it; else None.
+    """
 
     need: NeedRow
     packs: int | str
-    refusal: str
-    is_picked: bool
+    refusal: str = ""
+    is_picked: bool = False
+    far_units: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +90,14 @@ class Typed:
         """Return the row of a need, with the typed packs and the tick of the refused form."""
         mine = self.refusal is not None and self.refusal.proposal == need.reorder_id
         if self.form is None:
-            return Row(need, need.packs, "", is_picked=False)
+            return Row(need, need.packs)
+        typed = self.form.units_in_packs(need.reorder_id, need.input_pack) or 0
         return Row(
             need,
             self.form.packs.get(need.reorder_id, need.packs),
             self.refusal.message if mine and self.refusal else "",
             is_picked=self.form.picks_again(need.reorder_id),
+            far_units=typed if is_far_beyond(typed, need.quantity_units or 0) else None,
         )
 
 

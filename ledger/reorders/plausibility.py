@@ -1,0 +1,42 @@
+"""Detection of probable typing errors in the quantity of an approval, like 999999 for 12.
+
+A person has to confirm such a quantity. Nothing is forbidden here, because a buyer may order more
+than the suggestion (docs/domain.md 7). Programs need no confirmation.
+
+Suggestions of a few units are often multiplied, for example before a promotion. So up to 100 units
+need no confirmation.
+"""
+
+from typing import Final
+
+from ledger.kernel.errors import ServiceError
+from ledger.messages import Message
+
+FACTOR: Final = 10
+FEW_UNITS: Final = 100
+
+
+class ImplausibleUnits(ServiceError):
+    """A quantity that is allowed, but that a person has to confirm."""
+
+    def __init__(self, units: int, rule: str) -> None:
+        super().__init__("units", units, rule)
+
+
+def is_far_beyond(units: int, suggested_units: int) -> bool:
+    """Return True for more than 100 units that are more than ten times the suggestion.
+
+    For a suggestion of 12, 121 units are far beyond it and 120 are not.
+    """
+    return units > max(FEW_UNITS, FACTOR * suggested_units)
+
+
+def require_plausible_units(units: int, suggested_units: int) -> None:
+    """Raise `ImplausibleUnits` for a quantity far beyond the suggestion."""
+    if is_far_beyond(units, suggested_units):
+        rule = Message(
+            "more than ten times the suggestion of %(suggested)s: correct it, or confirm that it "
+            "is meant",
+            suggested=f"{suggested_units:,}",
+        )
+        raise ImplausibleUnits(units, rule)
