@@ -53,13 +53,15 @@ class PlaceOrderLine:
 class ConfirmOrderLine:
     """The units of a line that its supplier has confirmed, and a new due day or None.
 
-    A confirmation of more than the ordered units needs `beyond_order_allowed`.
+    A confirmation of more than the ordered units needs `beyond_order_allowed`, one of 0 units
+    `closing_allowed`. Pages ask a person before they set either; programs confirm 0 units freely.
     """
 
     line_id: int
     confirmed_units: int
     due_on: date | None = None
     beyond_order_allowed: bool = False
+    closing_allowed: bool = True
     shown_version: str | None = None
 
 

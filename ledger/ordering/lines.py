@@ -85,7 +85,8 @@ def confirm_order_line(
     """Write the units that the supplier confirmed; they replace the ordered units in on-order.
 
     A line without open units is closed. Raise `ServiceError` for fewer units than were received or
-    cancelled. Without `beyond_order_allowed`, also raise it for more units than were ordered.
+    cancelled. Without `beyond_order_allowed`, also raise it for more units than were ordered, and
+    without `closing_allowed` for 0 units.
     """
     units = checks.integer("confirmed_units", command.confirmed_units)
 
@@ -103,6 +104,12 @@ def confirm_order_line(
                 ordered_units=line.ordered_units,
             )
             refuse("confirmed_units", units, rule)
+        if units == 0 and not command.closing_allowed:
+            refuse(
+                "confirmed_units",
+                units,
+                "0 closes the line: tick that the supplier sends nothing, or type what will come",
+            )
         return LineChanges(confirmed_units=units, due_on=_due_day(line, command.due_on))
 
     shown = command.shown_version

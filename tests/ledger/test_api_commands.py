@@ -240,6 +240,21 @@ def test_an_order_is_sent_confirmed_shipped_and_cancelled(buyer: Program) -> Non
     assert program("lead").post(path, restore).json()["open_units"] == 6
 
 
+def test_a_confirmation_of_nothing_closes_the_line_knowingly(buyer: Program) -> None:
+    ref = buyer.post(NEED, approve()).json()["order_ref"]
+    order = buyer.get(f"/api/v1/orders/{ref}").json()
+    buyer.post(f"/api/v1/orders/{ref}", {"action": "send", "version": order["version"]})
+    [line] = buyer.get(f"/api/v1/orders/{ref}").json()["lines"]
+    path = f"/api/v1/order-lines/{line['id']}"
+    nothing = {"action": "confirm", "version": line["version"], "units": 0}
+
+    refused = problem(buyer.post(path, nothing))
+
+    assert (refused["status"], refused["field"]) == (422, "confirmed_units")
+    assert "0 closes the line" in refused["rule"]
+    assert buyer.post(path, nothing | {"close_line": True}).json()["status"] == "closed"
+
+
 def test_a_draft_line_is_changed_moved_and_deleted_once(buyer: Program) -> None:
     done = buyer.post(NEED, approve()).json()
     path = f"/api/v1/order-lines/{done['line_ids'][0]}"

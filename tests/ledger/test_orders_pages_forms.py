@@ -20,7 +20,7 @@ from tests.ledger.test_pending_sends import let_time_pass
     [
         ("draft", "change", {"units": 18}, "ordered_units = 18"),
         ("sent", "confirm", {"units": 9, "due_on": "2099-01-02"}, "confirmed_units = 9"),
-        ("sent", "confirm", {"units": 0}, "status = 'closed'"),
+        ("sent", "confirm", {"units": 0, "closing": "1"}, "status = 'closed'"),
         ("sent", "re_date", {"due_on": "2099-01-02"}, "due_on = '2099-01-02'"),
         ("sent", "cancel", {}, "cancelled_units = 12"),
     ],
@@ -85,6 +85,25 @@ def test_a_confirmation_of_more_takes_a_tick_that_only_the_refused_see(
     assert post(client, line_id, "confirm", units=512, beyond_order="1").status_code == 302
     found = ledger.execute("SELECT confirmed_units FROM retail.purchase_order_line").fetchone()
     assert found == (512,)
+
+
+def test_a_confirmation_of_nothing_takes_a_tick_because_it_closes_the_line(
+    ledger: psycopg.Connection,
+) -> None:
+    line_id, client = order(24), person("buyer")
+    assert "closing" not in text(client.get(f"/orders/order?ref=X-1&open={line_id}"))
+
+    refused = post(client, line_id, "confirm", units=0, beyond_order="1")
+
+    page = text(refused)
+    assert refused.status_code == 422
+    assert "Units in all: 0 closes the line" in page
+    assert "The supplier sends nothing: close this line" in page
+    assert "beyond_order" not in page
+    assert post(client, line_id, "confirm", units=0, closing="1").status_code == 302
+    found = ledger.execute("SELECT status, confirmed_units FROM retail.purchase_order_line")
+    assert found.fetchone() == ("closed", 0)
+    assert "Confirmed 0 units; the line is closed." in text(client.get("/orders/order?ref=X-1"))
 
 
 def test_a_refused_number_stays_in_its_field(ledger: psycopg.Connection) -> None:

@@ -178,7 +178,8 @@ class Delete(Given):
 class Confirm(Given):
     """Units that the supplier confirms, and the due day if it moves.
 
-    `beyond_order` accepts more units than ordered.
+    `beyond_order` accepts more units than ordered. `close_line` accepts 0 units, which close the
+    line.
     """
 
     action: Literal["confirm"]
@@ -186,6 +187,7 @@ class Confirm(Given):
     units: Annotated[StrictInt, Field(ge=0, le=QUANTITY_MAX), WHOLE]
     due_on: Day | None = None
     beyond_order: Flag = False
+    close_line: Flag = False
 
 
 class Ship(Given):
@@ -350,6 +352,7 @@ def _changed(
                 body.units,
                 body.due_on,
                 beyond_order_allowed=body.beyond_order,
+                closing_allowed=body.close_line,
                 shown_version=body.version,
             )
             actor, command_id = common["actor"], common["command_id"]

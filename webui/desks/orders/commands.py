@@ -61,18 +61,22 @@ def _delete(_form: ActionForm, line: LineArguments, _may: Collection[str]) -> st
 
 def _confirm(form: ActionForm, line: LineArguments, _may: Collection[str]) -> str:
     values = ConfirmForm(form.data).cleaned()
-    confirm_order_line(
+    done = confirm_order_line(
         ConfirmOrderLine(
             line["line_id"],
             values["units"],
             values["due_on"],
             beyond_order_allowed=values["beyond_order"],
+            closing_allowed=values["closing"],
             shown_version=line["shown_version"],
         ),
         actor=line["actor"],
         command_id=line["command_id"],
     )
-    return gettext("Confirmed %(units)s.") % {"units": counted_text(values["units"], "unit")}
+    units = counted_text(values["units"], "unit")
+    if done.status == "closed":
+        return gettext("Confirmed %(units)s; the line is closed.") % {"units": units}
+    return gettext("Confirmed %(units)s.") % {"units": units}
 
 
 def _cancel(_form: ActionForm, line: LineArguments, _may: Collection[str]) -> str:

@@ -61,9 +61,11 @@ class UnitsForm(PageForm):
 class ConfirmForm(PageForm):
     """Units that the supplier confirms, and the new due day if it changes.
 
-    `beyond_order` is ticked to accept more units than ordered.
+    `beyond_order` is ticked to accept more units than ordered, `closing` to close the line with 0
+    units.
     """
 
     units = WholeNumberField()
     due_on = DayField(required=False)
     beyond_order = TickField()
+    closing = TickField()
