@@ -213,6 +213,24 @@ def test_a_waiting_adjustment_is_approved_by_somebody_else(shelf: psycopg.Connec
     ]
 
 
+def test_a_waiting_adjustment_shows_on_hand_now_and_after(shelf: psycopg.Connection) -> None:
+    client, before = person("manager", "moe"), "because a later count has set it"
+    for reason, at, units, shown in (
+        ("theft", None, 100, "20 → \N{MINUS SIGN}80"),
+        ("found", ago(shelf, hours=2), 100, "20 → 120"),
+        ("dispose", None, 100, "20 → 20"),
+        ("found", ago(shelf, hours=4), 101, "20 → 20"),
+    ):
+        request = waiting_request(Adjust("L", "S", reason, units, at), "max")
+
+        page = text(client.get(f"/counts/waiting/?show=adjustments&open=request-{request}"))
+
+        assert page.count(shown) == 2
+        assert f"On hand now, and after approval {shown}" in page
+        assert (before in page) is (units == 101)
+        services.refuse_adjustment(request_id=request, reason="seen", actor="moe")
+
+
 @pytest.mark.parametrize(
     "form",
     [

@@ -73,14 +73,27 @@ FROM app.adjustment_request r LEFT JOIN retail.product p ON p.code = r.sku
 
 @dataclass(frozen=True, slots=True)
 class ListedRequest(Request):
-    """A request on a page; `mark` is its value in the sorted column."""
+    """A request on a page; `mark` is its value in the sorted column.
 
+    `on_hand_units` is on-hand now. `is_before_count` is True if an approved count has the same or a
+    later second than the request, so that the adjustment won't change on-hand (docs/domain.md 2.4).
+    """
+
+    on_hand_units: int
+    is_before_count: bool
     mark: str
 
     @property
     def key(self) -> int:
         """The id of the request in its list."""
         return self.id
+
+    @property
+    def after_units(self) -> int:
+        """On-hand after approval of this request."""
+        if self.is_before_count:
+            return self.on_hand_units
+        return self.on_hand_units + on_hand_sign(self.reason) * self.quantity_units
 
 
 WAITING: Final = Keys(
@@ -100,10 +113,17 @@ WAITING_HEADS: Final = (
     Column("store", gettext_noop("Store")),
     Column("reason", gettext_noop("Reason")),
     Column("units", gettext_noop("Units"), "n", largest_first=True),
+    Column("", gettext_noop("On hand, and after"), "n"),
     Column("worth", gettext_noop("Worth"), "n", largest_first=True),
     Column("asked", gettext_noop("Asked for")),
     Column("", gettext_noop("Decision"), "do", is_hidden=True),
 )
+# `app.expected_at` returns on-hand now for the time `infinity`.
+_ON_HAND: Final = """today.expected_units AS on_hand_units,
+       EXISTS (SELECT FROM retail.approved_count c WHERE c.inv_key = k.inv_key
+           AND c.business_at >= date_trunc('second', r.occurred_at)) AS is_before_count"""
+_TODAY: Final = """CROSS JOIN LATERAL (SELECT r.location || '|' || r.sku AS inv_key) k
+    CROSS JOIN LATERAL app.expected_at(k.inv_key, 'infinity', 9223372036854775807) today"""
 _IS_WAITING: Final = "r.status = 'waiting' AND (%(location)s = '' OR r.location = %(location)s)"
 
 
@@ -112,8 +132,9 @@ def waiting_page(place: Place, *, location: str) -> Page[ListedRequest]:
     source = f"""FROM app.adjustment_request r LEFT JOIN retail.product p ON p.code = r.sku
         LEFT JOIN retail.location lo ON lo.code = r.location WHERE {_IS_WAITING}"""
     columns, _, rest = _REQUEST.partition("FROM")
-    sql = f"""WITH shown AS ({WAITING.shown_sql(source, place)}) {columns}, shown.mark FROM {rest}
-        JOIN shown ON shown.key = r.id ORDER BY shown.place"""
+    sql = f"""WITH shown AS ({WAITING.shown_sql(source, place)})
+        {columns}, {_ON_HAND}, shown.mark FROM {rest}
+        JOIN shown ON shown.key = r.id {_TODAY} ORDER BY shown.place"""
     return cut(select(sql, {"location": location, **parameters(place)}, ListedRequest), place)
 
 
