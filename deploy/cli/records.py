@@ -97,18 +97,25 @@ def rejected_replay(
 ) -> None:
     """Send rejected records again, after a comparison with Postgres and the workers.
 
-    Without --yes the command only compares, and ends with exit code 1.
+    Without --yes the command only compares, and ends with exit code 1. It refuses records that a
+    replay can't repair, and prints what to do instead.
     """
     connect_django()
     from webui.desks.system import replay as replays  # noqa: PLC0415 -- needs Django set up
 
     found = [replays.preview(identity) for identity in ids]
     if json:
-        output.as_json([asdict(preview) for preview in found])
+        output.as_json([asdict(each) | {"instead": each.instead} for each in found])
     else:
         columns = ("id", "reason", "inv_key", "op", "row", "ledger_units", "level_units", "settled")
         shown = [[getattr(preview, name) for name in columns] for preview in found]
         output.table("rejected records, with the units of ledger and workers", columns, shown)
+    useless = [each for each in found if each.instead]
+    if useless:
+        what = "; ".join(f"{each.id} ({each.reason}): {each.instead}" for each in useless)
+        message = f"a replay can't help, and nothing was sent. {what}. Then dismiss the record"
+        dismissed = " ".join(each.id for each in useless)
+        raise StackError(message, repair=f"inventory rejected dismiss {dismissed} --reason …")
     if not yes:
         output.errors.print(_WARNING)
         raise typer.Exit(1)

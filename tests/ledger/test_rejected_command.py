@@ -97,6 +97,24 @@ def test_what_is_not_there_or_has_no_reason_is_refused(arguments, told) -> None:
     assert told in str(result.exception)
 
 
+@pytest.mark.parametrize("further", [(), ("--yes",)])
+def test_a_replay_is_offered_only_for_records_that_it_can_repair(
+    records: Home, ledger: psycopg.Connection, further: tuple[str, ...]
+) -> None:
+    inbox.rejected(ledger, id="1-0-9", offset=9, reason="count_beyond_horizon")
+
+    fine = rejected("replay", "1-0-7", "--reason", "now fits", "--json")
+    useless = rejected("replay", "1-0-7", "1-0-9", "--reason", "now fits", *further)
+
+    assert (fine.exit_code, json.loads(fine.stdout)[0]["instead"]) == (1, "")
+    assert "add --yes to send" in fine.stderr
+    assert isinstance(useless.exception, StackError)
+    assert "1-0-9 (count_beyond_horizon): count the item again" in str(useless.exception)
+    assert useless.exception.repair == "inventory rejected dismiss 1-0-9 --reason …"
+    assert "--yes" not in useless.output
+    assert ledger.execute("SELECT count(*) FROM app.rejected_mark").fetchone() == (0,)
+
+
 def test_a_stack_without_tables_is_told_as_such(
     records: Home, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:

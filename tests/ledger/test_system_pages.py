@@ -1,5 +1,6 @@
 """System pages: rejected records with their rows in Postgres, dismissals, and demand."""
 
+import html
 import socket
 from collections.abc import Iterator
 from datetime import timedelta
@@ -103,11 +104,14 @@ def test_analysts_look_and_others_do_not(inbox: psycopg.Connection) -> None:
 
 @pytest.mark.parametrize("reason", sorted(WHAT_TO_DO))
 def test_what_a_replay_cannot_help_is_not_sent(inbox: psycopg.Connection, reason: str) -> None:
-    record = rejected(inbox, reason=reason)
+    fine, record = rejected(inbox), rejected(inbox, id="1-0-8", reason=reason)
 
     with pytest.raises(ServiceError, match=WHAT_TO_DO[reason]):
-        replay([record], reason="try", actor="op")
+        replay([fine, record], reason="try", actor="op")
 
+    shown = person("operator").get(f"/system/rejected/{record}").content.decode()
+    told = f"Sending it again would not help: {html.escape(WHAT_TO_DO[reason])}. Then dismiss"
+    assert (told in shown, "Send again" in shown) == (True, False)
     assert inbox.execute("SELECT count(*) FROM app.rejected_mark").fetchone() == (0,)
     assert not preview(record).can_replay
 

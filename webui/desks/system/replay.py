@@ -42,6 +42,13 @@ WHAT_TO_DO: Final = {
 }
 
 
+def instead_of(reason: str) -> str:
+    """Return what to do if a replay can't repair a record of this reason, else an empty text."""
+    if reason in REPLAYABLE:
+        return ""
+    return WHAT_TO_DO.get(reason, gettext_noop("nothing would change"))
+
+
 @dataclass(frozen=True, slots=True)
 class ReplayPreview:
     """A rejected record beside the state of its row in Postgres and of its key in the workers."""
@@ -60,6 +67,11 @@ class ReplayPreview:
     def can_replay(self) -> bool:
         """True if a replay can have an effect."""
         return self.reason in REPLAYABLE and self.settled is None
+
+    @property
+    def instead(self) -> str:
+        """What to do if a replay can't repair a record of this reason, else an empty text."""
+        return instead_of(self.reason)
 
     @property
     def is_counted_already(self) -> bool:
@@ -81,6 +93,11 @@ class _Level:
     """The workers' stock of a key; None before its first count."""
 
     on_hand_units: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Reason:
+    reason: str
 
 
 _REJECTED_RECORD: Final = """
@@ -147,7 +164,12 @@ def _row(table: str, image: Any) -> str:  # noqa: ANN401 -- an image as it came
 
 
 def replay(record_ids: Sequence[str], *, reason: str, actor: str) -> list[str]:
-    """Replay these records, one transaction each; return their ids."""
+    """Replay these records, one transaction each; return their ids.
+
+    Raise `ServiceError` before anything is sent if a replay can't repair one of the records.
+    """
+    for record_id in record_ids:
+        _refuse_useless(record_id)
     producer = Producer(
         {
             "bootstrap.servers": settings.CONNECTIONS.kafka_bootstrap,
@@ -164,14 +186,17 @@ def replay(record_ids: Sequence[str], *, reason: str, actor: str) -> list[str]:
     return list(record_ids)
 
 
-def _send(producer: Producer, record: RejectedRecord) -> None:
-    if record.reason not in REPLAYABLE:
-        what = WHAT_TO_DO.get(record.reason, gettext("nothing would change"))
-        refuse(
-            "record",
-            record.id,
-            Message("only a record that a replay repairs. For this one: %(what)s", what=what),
+def _refuse_useless(record_id: str) -> None:
+    found = read_one(_Reason, "SELECT reason FROM read_model.rejected WHERE id = %s", record_id)
+    what = "" if found is None else instead_of(found.reason)
+    if what:
+        rule = Message(
+            "only a record that a replay repairs. For this one: %(what)s", what=Message(what)
         )
+        refuse("record", record_id, rule)
+
+
+def _send(producer: Producer, record: RejectedRecord) -> None:
     payload = with_commit_time(bytes(record.value or b""), us_of(database_now()))
     problems: list[KafkaError] = []
 

@@ -23,7 +23,7 @@ from ledger.tasks.service import dismiss_rejected
 from webui.accounts.roles import SEE, SEE_REJECTED_BYTES, SETTLE_REJECTED, requires
 from webui.desks.system.overview import overview
 from webui.desks.system.queries import by_urgency, partition_rows, worker_rows
-from webui.desks.system.replay import WHAT_TO_DO, preview, replay
+from webui.desks.system.replay import preview, replay
 from webui.desks.system.restores import past_restores, restore_totals
 from webui.live.stream import HUB
 from webui.readmodel import demand as demand_selectors
@@ -94,11 +94,12 @@ def _show_rejected(request: HttpRequest, record_id: str, refusal: Refusal | None
         pretty = json.dumps(parsed, indent=2, ensure_ascii=False)[:BYTES_SHOWN]
     except ValueError:
         pass
+    look = preview(record_id)
     context = {
         "record": found,
         "pretty": pretty,
-        "look": preview(record_id),
-        "instead": WHAT_TO_DO.get(found.reason, gettext("nothing would change")),
+        "look": look,
+        "instead": gettext(look.instead) if look.instead else "",
         "refusal": refusal,
         "command_id": uuid4(),
         "given": refusal.form.get("reason", "") if refusal else "",
