@@ -125,6 +125,20 @@ def test_a_row_of_a_delivery_is_read_by_its_suffix(
             "Reason of MUG: 12 were expected, but 11 arrived undamaged and 0 damaged: choose a",
         ),
         (
+            {"received": "8", "damaged": "1"},
+            (
+                "Reason of MUG: 12 were expected, but 8 arrived undamaged and 1 damaged: choose a "
+                "reason; “damaged” also covers the missing units."
+            ),
+        ),
+        (
+            {"damaged": "2"},
+            (
+                "Reason of MUG: 12 were expected, but 10 arrived undamaged and 2 damaged: choose a "
+                "reason."
+            ),
+        ),
+        (
             {"received": "1", "damaged": "1999", "reason": "refused"},
             "Received of MUG: 0 for refused goods: they are not received; got 2,000.",
         ),

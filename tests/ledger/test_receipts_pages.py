@@ -224,6 +224,8 @@ def test_a_corrected_receipt_has_a_reason_of_the_list_and_its_former_units(
     client.post("/receiving/correct?ref=X-1", fields | typed)
 
     assert '<select name="reason"><option value="">as expected</option>' in page
+    # The hint is below the lines to come, and below the form of the correction.
+    assert page.count("If units are missing and others are damaged, choose “damaged”") == 2
     assert '<option value="short" selected>' in page
     assert receipts(ledger) == [(10, 0, 10, None, "associate")]
     audit = text(client.get("/system/audit/?action=correct_receipt"))

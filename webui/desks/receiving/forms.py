@@ -91,14 +91,26 @@ class RowForm(RowPart):
             rule = gettext_noop("0 for refused goods: they are not received")
             self._refuse("received", received + damaged, rule)
         elif not reason and (damaged or received != self._expected_units):
-            rule = Message(
+            self._refuse("reason", None, self._missing_reason(received, damaged))
+
+    def _missing_reason(self, received: int, damaged: int) -> Message:
+        """Return the refusal of a row without a reason. One reason covers the whole row."""
+        units = {
+            "expected": f"{self._expected_units:,}",
+            "received": f"{received:,}",
+            "damaged": f"{damaged:,}",
+        }
+        if 0 < damaged < self._expected_units - received:
+            return Message(
                 "%(expected)s were expected, but %(received)s arrived undamaged and %(damaged)s "
-                "damaged: choose a reason",
-                expected=f"{self._expected_units:,}",
-                received=f"{received:,}",
-                damaged=f"{damaged:,}",
+                "damaged: choose a reason; “damaged” also covers the missing units",
+                **units,
             )
-            self._refuse("reason", None, rule)
+        return Message(
+            "%(expected)s were expected, but %(received)s arrived undamaged and %(damaged)s "
+            "damaged: choose a reason",
+            **units,
+        )
 
     def _refuse(self, field: str, value: object, rule: str) -> None:
         self.add_error(field, ValidationError(rule, params={"value": value}))
