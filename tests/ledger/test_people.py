@@ -33,7 +33,8 @@ def accounts(ledger: psycopg.Connection) -> Iterator[Any]:
     module = import_module("webui.accounts.people")  # late: it needs Django set up
     # Delete them as the superuser, because the application may not delete accounts.
     earlier = (
-        "(SELECT id FROM app.auth_user WHERE username IN ('nora', 'otto', 'olaf', 'mia', 'nils'))"
+        "(SELECT id FROM app.auth_user WHERE username IN"
+        " ('nora', 'otto', 'olaf', 'mia', 'nils', 'jörg.o-b_1@x'))"
     )
     ledger.execute(f"DELETE FROM app.auth_user_groups WHERE user_id IN {earlier}")  # noqa: S608 -- a literal
     ledger.execute(f"DELETE FROM app.auth_user WHERE id IN {earlier}")  # noqa: S608 -- a literal

@@ -89,6 +89,19 @@ def test_a_manager_who_picks_no_role_or_store_keeps_the_input(
     assert "newcomer" not in named(manager)
 
 
+@pytest.mark.parametrize("name", ["<b>x</b>", "two words", "a|b", "a+b", "line\nbreak"])
+def test_a_name_has_letters_digits_and_four_signs_only(staffed: Client, name: str) -> None:
+    manager = person("manager", "mia", stores=("MINE-1",))
+    form = {"roles": "associate", "stores": "MINE-1"}
+
+    refused = manager.post("/people/add", {"person": name, **form})
+
+    assert refused.status_code == 422
+    assert "Person: letters, digits and . - _ @ only" in refused.content.decode()
+    assert manager.post("/people/add", {"person": "jörg.o-b_1@x", **form}).status_code == 200
+    assert "jörg.o-b_1@x" in named(manager)
+
+
 def test_a_refused_name_stays_in_the_open_form(staffed: Client) -> None:
     manager = person("manager", "mia", stores=("MINE-1",))
 
