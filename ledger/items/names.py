@@ -1,16 +1,25 @@
 """Bulk inserts of products, locations and suppliers with their names; existing rows are kept.
 
-`check_known` refuses an item that a person has mistyped, so that a typing error creates no item.
+`check_known` and `refuse_other_case` refuse an item that a person has mistyped, so that a typing
+error creates no item.
 """
 
 from collections.abc import Mapping
 from typing import Final
 
 from ledger.kernel.errors import refuse
-from ledger.kernel.transactions import execute, fetch_value, ledger_transaction
-from ledger.messages import gettext_noop
+from ledger.kernel.transactions import execute, fetch_column, fetch_value, ledger_transaction
+from ledger.messages import Message, gettext_noop
 
 UNKNOWN: Final = gettext_noop("not in the catalogue: ask for the item to be added")
+
+# An SKU of the read model has facts, so it isn't new. Tills and imports may have written it.
+_SAME_LETTERS: Final = """
+SELECT known.sku FROM (
+    SELECT code AS sku FROM retail.product UNION ALL SELECT sku FROM retail.item_location
+    UNION ALL SELECT sku FROM read_model.stock WHERE sku = %s
+) known WHERE lower(known.sku) = lower(%s) ORDER BY known.sku <> %s, known.sku LIMIT 1
+"""
 
 
 def name_products(*, names: Mapping[str, str], department: str = "") -> int:
@@ -59,3 +68,18 @@ def check_known(location: str, sku: str) -> None:
     """Raise `ServiceError` for an SKU that is neither ranged at `location` nor a known product."""
     if not is_known(location, sku):
         refuse("sku", sku, UNKNOWN)
+
+
+def refuse_other_case(field: str, sku: str) -> None:
+    """Raise `ServiceError` for a new SKU that differs from a known one only in its case.
+
+    People mix up such SKUs. A known SKU is accepted, even if another one has the same letters.
+    """
+    found: list[str] = fetch_column(_SAME_LETTERS, sku, sku, sku)
+    if found and found[0] != sku:
+        rule = Message(
+            "differs from %(other)s only in upper and lower case: use %(other)s, or choose "
+            "another SKU",
+            other=found[0],
+        )
+        refuse(field, sku, rule)

@@ -13,6 +13,7 @@ from uuid import UUID
 from cdc.contracts.tables import LOCATION, PRODUCT, SUPPLIER
 from ledger.access.scope import require_company
 from ledger.items.codes import DescribeGtin, DescribeSupplierCode, refuse_taken
+from ledger.items.names import refuse_other_case
 from ledger.kernel import checks
 from ledger.kernel.bulk_insert import Moved, moved_columns
 from ledger.kernel.errors import Conflict, refuse
@@ -107,6 +108,8 @@ def add_reference(
 ) -> None:
     """Add a row; raise `ServiceError` for a code that is in use.
 
+    A new SKU must differ from every known one in more than its case.
+
     The audit entry has each column as [null, value].
     """
     command.check()
@@ -114,6 +117,8 @@ def add_reference(
     action = added(type(command))
 
     def work() -> Done:
+        if isinstance(command, DescribeProduct):
+            refuse_other_case("code", command.code)
         if isinstance(command, DescribeGtin | DescribeSupplierCode):
             refuse_taken(command)
             command.require_rows()

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 from uuid import UUID
 
-from ledger.items.names import name_products
+from ledger.items.names import name_products, refuse_other_case
 from ledger.items.reference import LONGEST_NAME
 from ledger.items.service import range_item
 from ledger.kernel import checks
@@ -56,7 +56,8 @@ def range_new_item(
     """Range an item, and add its product if it is new; return its `inv_key`.
 
     Raises:
-        ServiceError: unknown location or supplier, or a policy that breaks a limit.
+        ServiceError: unknown location or supplier, a policy that breaks a limit, or a new SKU that
+            differs from a known one only in its case.
         ImplausiblePrice: without `is_confirmed`, a cost or price far from those of other locations.
         Conflict: the item is ranged there already.
     """
@@ -85,6 +86,7 @@ def range_new_item(
 def _check(item: NewItem, inv_key: str) -> None:
     if not fetch_value(_IS_LOCATION, item.location, item.location, inv_key):
         refuse("location", item.location, "no such location: check its code")
+    refuse_other_case("sku", item.sku)
     _refuse_unknown_supplier(item.policy.get("supplier"))
     if len(item.name) > LONGEST_NAME:
         refuse(

@@ -209,6 +209,20 @@ def test_an_item_that_is_ranged_already_keeps_its_policy(ledger: psycopg.Connect
     assert ranged(ledger, "pack_units") == [(12,)]
 
 
+def test_a_new_sku_that_differs_only_in_its_case_is_not_ranged(
+    ledger: psycopg.Connection,
+) -> None:
+    services.range_item(location="M", sku="s")
+
+    refused = post(person("buyer"), name="Mug")
+    level(ledger, state())  # a till has sold it
+    known = post(person("buyer"), name="Mug")
+
+    assert (refused.status_code, known.status_code) == (422, 302)
+    assert "SKU: differs from s only in upper and lower case: use s" in text(refused)
+    assert ledger.execute("SELECT code FROM retail.product").fetchall() == [("S",)]
+
+
 def test_a_double_click_ranges_once_and_two_people_do_not_both(ledger: psycopg.Connection) -> None:
     client, command = person("buyer"), uuid4()
     item = NewItem("L", "T", {})

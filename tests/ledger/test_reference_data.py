@@ -17,6 +17,7 @@ from ledger.services import (
     ServiceError,
 )
 from tests.ledger.concurrency import at_the_same_time
+from tests.ledger.inbox import level, state
 
 DESCRIBED = [
     (DescribeProduct("MUG", "Mug", "Kitchen"), DescribeProduct("MUG", "Blue mug", "Table")),
@@ -151,6 +152,22 @@ def test_a_code_in_use_and_an_unknown_code_are_refused(ledger: psycopg.Connectio
         services.change_reference(DescribeProduct("LAMP", "Lamp"))
     assert row(ledger, DescribeProduct("MUG", "Mug"))["name"] == "Mug"
     assert audit(ledger) == []
+
+
+def test_a_new_sku_differs_in_more_than_its_case(ledger: psycopg.Connection) -> None:
+    services.name_products(names={"Mug": "Mug"})
+    services.range_item(location="L", sku="LAMP")
+    level(ledger, state(sku="mUG"))
+
+    for sku, other in (("MUG", "Mug"), ("lamp", "LAMP")):
+        rule = f"differs from {other} only in upper and lower case: use {other}"
+        with pytest.raises(ServiceError, match=rule) as refusal:
+            services.add_reference(DescribeProduct(sku, "Other"))
+        assert (refusal.value.field, refusal.value.value) == ("code", sku)
+    # These SKUs are in use already.
+    services.add_reference(DescribeProduct("LAMP", "Lamp"))
+    services.add_reference(DescribeProduct("mUG", "Small mug"))
+    services.change_reference(DescribeProduct("Mug", "Large mug"))
 
 
 def test_a_value_that_changed_since_it_was_shown_is_named(ledger: psycopg.Connection) -> None:
