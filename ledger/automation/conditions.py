@@ -59,7 +59,7 @@ WHERE s.policy_active AND NOT s.stock_known AND NOT EXISTS (
 
 # The read model keeps a key for ever, even after all of its facts were deleted or voided. Such a
 # key needs no ranging. So the ledger must still have a sale, shipment, adjustment, approved count,
-# or an order line that is not fully cancelled.
+# or an order line that is not fully cancelled. The stock list has the same rule in `app.is_item`.
 UNKNOWN_ITEM: Final = """
 SELECT s.inv_key AS subject, s.inv_key, s.location, s.sku,
     jsonb_build_object('on_hand_units', s.on_hand_units) AS detail

@@ -14,8 +14,11 @@ import pytest
 
 from inventory.model.state import Demand
 from ledger import services
+from ledger.kernel.transactions import database_now
+from tests.ledger.folded import state_of
 from tests.ledger.inbox import NOON_US, level, put, state
 from tests.ledger.pages import person
+from tests.ledger.rows import write
 from tests.ledger.test_query_counts import BUDGET, statements
 from webui.desks.stock.sales import sales_views
 from webui.readmodel.stock import (
@@ -27,6 +30,7 @@ from webui.readmodel.stock import (
     sold_by_hour,
     stock_page,
     stock_rows,
+    totals,
 )
 from webui.readmodel.stock_filters import ORDERS, UNBOUNDED, Filters
 
@@ -80,6 +84,21 @@ def test_the_list_takes_few_statements_however_many_rows_it_shows(
 
     assert len(taken[1]) == len(taken[2])
     assert max(len(found) for found in taken) <= BUDGET, taken[-1]
+
+
+def test_a_waiting_count_makes_no_row_of_an_item_that_is_not_ranged(
+    ledger: psycopg.Connection,
+) -> None:
+    now = database_now()
+    count = write(ledger, "stock_count", units=0, status="draft", occurred_at=now)
+    level(ledger, state_of(ledger, "L|S"))
+
+    assert "Nothing here" in listed()
+    assert totals(Filters(location="L")).items == 0
+
+    ledger.execute("UPDATE retail.stock_count SET status = 'approved' WHERE id = %s", [count])
+    level(ledger, state_of(ledger, "L|S"))
+    assert "<b>1 item</b> · 0 on hand" in listed()
 
 
 def test_hours_reach_from_a_day_before_the_last_window_edge_to_that_edge(

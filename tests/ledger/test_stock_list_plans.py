@@ -14,6 +14,7 @@ from inventory.model.state import Demand
 from ledger import services
 from tests.ledger.inbox import level, put, state
 from tests.ledger.pages import person
+from tests.ledger.rows import write
 from tests.ledger.test_query_counts import BUDGET, statements
 from webui.readmodel import stock_filters
 from webui.readmodel.figures import STATUSES, status_of
@@ -42,6 +43,7 @@ def levels(ledger: psycopg.Connection) -> list[tuple[str, str]]:
             sku=f"S{number:03}", stock=stock, reorder_point_units=point, order_up_to_units=up_to
         )
         level(ledger, kept)
+        write(ledger, "item_location", sku=kept.inv_key.partition("|")[2])
         status = status_of(
             on_hand_units=on_hand,
             available_to_sell_units=kept.available_to_sell_units,

@@ -23,6 +23,8 @@ from tests.ledger.inbox import (
     state,
 )
 from tests.ledger.rows import price_proposal, reorder_proposal, write
+from webui.readmodel.stock import stock_page
+from webui.readmodel.stock_filters import Filters
 
 
 @pytest.fixture
@@ -97,16 +99,19 @@ def test_facts_without_an_item_are_an_unknown_item(inbox: psycopg.Connection) ->
         ),
     ],
 )
-def test_an_unknown_item_whose_facts_were_taken_back_is_no_task_any_more(
+def test_an_unknown_item_whose_facts_were_taken_back_is_no_task_and_no_row_any_more(
     inbox: psycopg.Connection, table: str, fact: dict[str, object], taken_back: str
 ) -> None:
-    level(inbox, state(policy=None, stock={"opening_count": None}))
-    assert not is_open(inbox, "unknown_item")
+    def found() -> tuple[bool, int]:
+        return is_open(inbox, "unknown_item"), len(stock_page(Filters()).rows)
+
+    level(inbox, state(policy=None, stock={"opening_count": None, "on_hand_units": 0}))
+    assert found() == (False, 0)
 
     write(inbox, table, recorded_at=NOON, **fact)
-    assert is_open(inbox, "unknown_item")
+    assert found() == (True, 1)
     inbox.execute(taken_back)
-    assert not is_open(inbox, "unknown_item")
+    assert found() == (False, 0)
 
 
 def test_an_order_of_which_a_unit_still_comes_keeps_an_item_unknown(

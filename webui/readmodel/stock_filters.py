@@ -26,6 +26,12 @@ _COVER_SQL: Final = f"""coalesce(
     (greatest(0, s.available_to_sell_units) + greatest(0, s.in_transit_units)) * 100000000
     / nullif({RATE_SQL}, 0), {UNBOUNDED})"""
 
+# A key whose figures are all zero may have no fact at all, only a record without effect
+# (`app.is_item`). Levels and a learned rate tell most items without a call of the function.
+_LISTED_SQL: Final = f"""(s.on_hand_units <> 0 OR s.available_to_sell_units <> 0
+    OR s.on_order_units <> 0 OR s.reorder_point_units IS NOT NULL
+    OR s.demand_rate_micro IS NOT NULL OR app.is_item({KEY_SQL}))"""
+
 # Columns that the list can be sorted by, with the SQL expression of the value and its type.
 ORDERS: Final[Mapping[str, tuple[str, str]]] = {
     "item": ("coalesce(p.name, s.sku)", "text"),
@@ -78,9 +84,12 @@ def searched(filters: Filters) -> Filters:
 
 
 def conditions(filters: Filters) -> tuple[str, dict[str, Any]]:
-    """Return the condition of the rows that pass the filters, and its parameters."""
+    """Return the condition of the rows that pass the filters, and its parameters.
+
+    Keys that are neither ranged nor have a fact are no rows of the list.
+    """
     search = filters.search or searched(filters).search or Search()
-    where, parameters = [*search.where], {**search.parameters}
+    where, parameters = [*search.where, _LISTED_SQL], {**search.parameters}
     if filters.location:
         where.append("s.location = %(location)s")
         parameters["location"] = filters.location
@@ -92,7 +101,7 @@ def conditions(filters: Filters) -> tuple[str, dict[str, Any]]:
         parameters["status"] = filters.status
     if filters.status in _RARE:
         where.append(_RARE[filters.status])
-    return " AND ".join(where) or "true", parameters
+    return " AND ".join(where), parameters
 
 
 # A condition that each row of a status meets. The partial index `stock_STATUS` has the same one.
