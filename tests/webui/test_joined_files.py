@@ -11,13 +11,13 @@ from django.test import RequestFactory
 
 from deploy.stack.home import PROJECT
 from webui.config.joined_files import NotJoinable, join_script, join_style
-from webui.config.static_files import STYLES, serve_joined
+from webui.config.static_files import SCRIPTS, STYLES, serve_joined
 
 STATIC = PROJECT / "webui/static"
 TEMPLATES = PROJECT / "webui/templates"
 DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
-# The service worker runs outside of pages. A printable order is a page without a frame.
-ALONE = {"service-worker.js", "document.js"}
+# The service worker runs outside of pages.
+ALONE = {"service-worker.js"}
 
 
 def written(folder: Path, **modules: str) -> Path:
@@ -135,10 +135,21 @@ def test_a_style_sheet_with_another_address_is_refused(tmp_path: Path, line: str
         join_style(page)
 
 
-def test_every_module_is_part_of_the_script_of_pages() -> None:
-    joined = json.loads(join_script(STATIC / "js/app.js").source_map)["sources"]
+def modules_of(script: str) -> set[str]:
+    return set(json.loads(join_script(STATIC / script).source_map)["sources"])
 
-    assert {path.name for path in (STATIC / "js").glob("*.js")} - set(joined) == ALONE
+
+def test_every_module_is_part_of_a_script_of_pages() -> None:
+    joined = set().union(*map(modules_of, SCRIPTS))
+
+    assert {path.name for path in (STATIC / "js").glob("*.js")} - joined == ALONE
+
+
+def test_the_printable_order_shares_its_print_button_with_the_labels() -> None:
+    own = modules_of("js/document.js") - {"document.js"}
+
+    assert own == {"print.js"}
+    assert own < modules_of("js/app.js")
 
 
 def test_every_style_sheet_that_imports_another_is_joined() -> None:
@@ -171,7 +182,7 @@ def test_a_joined_file_is_sent_once_and_only_to_readers() -> None:
         assert isinstance(found, HttpResponse)
         return found
 
-    for name in ("js/app.js", "js/app.js.map", *STYLES):
+    for name in (*SCRIPTS, "js/app.js.map", *STYLES):
         address = f"/static/{name}"
         first = answer(requests.get(address))
         assert (first.status_code, first["Cache-Control"]) == (200, "max-age=60, public")

@@ -16,7 +16,8 @@ from django.utils.http import quote_etag
 
 from webui.config.joined_files import join_script, join_style
 
-SCRIPT: Final = "js/app.js"
+# Entry points of scripts: of every page with a frame, and of the printable order.
+SCRIPTS: Final = ("js/app.js", "js/document.js")
 # Style sheets that import others. A page loads `css/app.css` and at most one more.
 STYLES: Final = ("css/find.css", "css/item.css", "css/order.css")
 # The value that all static files have. A browser asks again after a minute, and gets 304 if the
@@ -54,11 +55,11 @@ def joined_files(folder: Path, prefix: str) -> dict[str, Served]:
     Raises:
         NotJoinable: a source has a form of import that can't be joined.
     """
-    script = join_script(folder / SCRIPT)
-    files = {
-        f"{prefix}{SCRIPT}": Served.of(script.text, "text/javascript; charset=utf-8"),
-        f"{prefix}{SCRIPT}.map": Served.of(script.source_map, "application/json"),
-    }
+    files = {}
+    for name in SCRIPTS:
+        script = join_script(folder / name)
+        files[f"{prefix}{name}"] = Served.of(script.text, "text/javascript; charset=utf-8")
+        files[f"{prefix}{name}.map"] = Served.of(script.source_map, "application/json")
     for name in STYLES:
         files[f"{prefix}{name}"] = Served.of(join_style(folder / name), "text/css; charset=utf-8")
     return files

@@ -9,11 +9,11 @@ import { startFind } from "./find.js";
 import { startFrame } from "./frame.js";
 import { startHistory } from "./history.js";
 import { startKeys } from "./keys.js";
-import { startLabels } from "./labels.js";
 import { startLive } from "./live.js";
 import { startNames } from "./names.js";
 import { startNeeds } from "./needs.js";
 import { startPick } from "./pick.js";
+import { startPrint } from "./print.js";
 import { startScan } from "./scan.js";
 import { startSearch } from "./search.js";
 import { startUses } from "./uses.js";
@@ -36,7 +36,7 @@ const PARTS = [
   ["figure[data-chart]", startCharts],
   ["form.seek", startFind],
   ["#work[data-open]", startHistory],
-  ["button[data-print]", startLabels],
+  ["button[data-print]", startPrint],
   ["[data-sends]", startNeeds],
   ["body[data-answer]", startAnswer],
 ];

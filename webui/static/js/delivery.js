@@ -1,7 +1,7 @@
 // Receiving with a scanner: each scan of an item adds one unit to its line, or the units of a case.
 // SKUs and the codes of the page's items work without a network; any other code needs the server.
 // Without this script people type the same numbers into the same fields.
-import { text } from "./frame.js";
+import { counted, text } from "./frame.js";
 
 export function startDelivery() {
   const form = document.querySelector("form[data-delivery]");
@@ -79,8 +79,8 @@ function showSum(form) {
   }
   const line = form.querySelector("[data-delivery-sum]");
   line.dataset.deliverySum ||= line.textContent;
-  const numbers = { arrived: arrived.toLocaleString("en"), expected: wanted.toLocaleString("en") };
-  line.textContent = arrived ? text("Typed: {arrived} of {expected} units", numbers) : line.dataset.deliverySum;
+  const typed = { arrived: arrived.toLocaleString("en") };
+  line.textContent = arrived ? counted("Typed: {arrived} of {number} unit", "Typed: {arrived} of {number} units", wanted, typed) : line.dataset.deliverySum;
 }
 
 function units(input) {

@@ -1,6 +1,5 @@
-// The printable order: a print button, shown only if this script runs.
-const button = document.querySelector("[data-print]");
-if (button) {
-  button.hidden = false;
-  button.addEventListener("click", () => window.print());
-}
+// Entry point of the printable order, which is a page without a frame. The server sends it joined
+// with its modules, as it does with app.js.
+import { startPrint } from "./print.js";
+
+startPrint();

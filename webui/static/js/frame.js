@@ -16,9 +16,9 @@ export function text(id, values = {}) {
 }
 
 /** Return the singular or plural text for `number`, which replaces the placeholder {number}. */
-export function counted(one, many, number) {
+export function counted(one, many, number, values = {}) {
   const [singular, plural] = TEXTS.get(one) ?? [one, many];
-  return filled(number === 1 ? singular : plural, { number });
+  return filled(number === 1 ? singular : plural, { ...values, number: number.toLocaleString("en") });
 }
 
 function filled(sentence, values) {

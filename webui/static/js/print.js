@@ -1,6 +1,6 @@
-// The button that opens the browser's print dialog.
+// The button that opens the browser's print dialog. Without this script it stays hidden.
 
-export function startLabels() {
+export function startPrint() {
   const button = document.querySelector("button[data-print]");
   button.hidden = false;
   button.addEventListener("click", () => print());
