@@ -1,10 +1,12 @@
 """The home page lists what waits for a person, by urgency and money, at their own store."""
 
 import re
+from datetime import timedelta
 
 import psycopg
 import pytest
 
+from ledger.kernel.transactions import database_now
 from tests.ledger.inbox import NOON, emptied, level, put, state
 from tests.ledger.pages import person
 from tests.ledger.rows import reorder_proposal, write
@@ -89,6 +91,19 @@ def test_a_count_that_is_far_off_is_work_for_those_who_count(shop: psycopg.Conne
         "Items to count again",
     ]
     assert lines("buyer") == []
+
+
+def test_a_late_delivery_is_as_old_as_its_due_day(shop: psycopg.Connection) -> None:
+    today = database_now().date()
+    for order_ref, days in (("PO-1", 3), ("PO-2", 0)):
+        due_on = today - timedelta(days=days)
+        line = {"order_ref": order_ref, "due_on": due_on, "ordered_units": 1}
+        write(shop, "purchase_order_line", **line, recorded_at=NOON)
+
+    [due] = lines("associate", name="lea", stores=("L",))
+
+    assert due[0] == "Deliveries due 2 units, 1 overdue"
+    assert (due[1], due[4]) == ("Now", "3 days ago")
 
 
 def test_an_operator_sees_requests_that_wait_for_a_confirmation(shop: psycopg.Connection) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from typing import Final
 
 from django.utils.translation import gettext
@@ -23,7 +23,8 @@ COUNTED_TO: Final = 1_000
 class Waiting:
     """Work of one kind that waits: how much, since when, and the one next action.
 
-    `money_minor` is None if the work has no amount, or if the cost of a part of it is unknown.
+    Work that is due on a day has `due_on` instead of `oldest`: the earliest day. `money_minor` is
+    None if the work has no amount, or if the cost of a part of it is unknown.
     """
 
     urgency: int
@@ -34,6 +35,7 @@ class Waiting:
     url: str
     oldest: datetime | None = None
     money_minor: int | None = None
+    due_on: date | None = None
 
     @property
     def urgency_label(self) -> str:

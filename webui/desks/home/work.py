@@ -125,8 +125,7 @@ def _deliveries(location: str) -> Iterable[Waiting]:
     if not found.items:
         return
     overdue = (
-        gettext(", %(urgent)s overdue since %(due_on)s")
-        % {"urgent": units_text(found.urgent), "due_on": found.due_on}
+        gettext(", %(urgent)s overdue") % {"urgent": units_text(found.urgent)}
         if found.urgent
         else ""
     )
@@ -137,6 +136,7 @@ def _deliveries(location: str) -> Iterable[Waiting]:
         note=f"{counted_text(found.units, 'unit')}{overdue}",
         step=gettext("Receive goods"),
         url=_link("receiving", location),
+        due_on=found.due_on,
     )
 
 
