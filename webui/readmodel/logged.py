@@ -2,8 +2,13 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
 from ledger.kernel.refusal_text import person
+from ledger.messages import gettext_noop
+
+# Actions whose code differs from their name on pages.
+_NAMES: Final = {"price_kill_switch": gettext_noop("stop of rule-made prices")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,4 +27,4 @@ class LoggedAction:
     @property
     def what(self) -> str:
         """The action in words: `approve count`."""
-        return self.action.replace("_", " ")
+        return _NAMES.get(self.action, self.action.replace("_", " "))
