@@ -71,7 +71,7 @@ def test_both_rules_explain_the_first_record_at_which_they_differ(home: Home, tr
     assert (record.table, record.op, record.verdict) == ("sale_line", "c", "applied")
     assert [side.problem for side in (found.a, found.b)] == ["", ""]
     lines = {(section, label): (a, b) for section, label, a, b in different(found)}
-    assert lines["Levels", "Reorder point s"] == ("20", "23")
+    assert lines["Levels", "Reorder point"] == ("20", "23")
     assert lines["Need", "Episode state"] == ("idle", "open")
     assert lines["Written by the run", "Status"] == ("", "open")
     assert ("Stock", "On hand") not in lines
@@ -84,7 +84,7 @@ def test_without_its_tree_a_run_has_the_terms_that_it_wrote(home: Home, tree: Pa
 
     assert "name the run's source tree with --code" in other.b.problem
     lines = {(section, label): (a, b) for section, label, a, b in different(other)}
-    assert lines["Written by the run", "Reorder point s"] == ("", "20")
+    assert lines["Written by the run", "Reorder point"] == ("", "20")
     assert other.a.found is not None
     assert other.b.found is None
 

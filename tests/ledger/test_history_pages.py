@@ -25,7 +25,7 @@ EXPLAINED = {
     "record": {"table": "sale_line", "op": "c", "row_id": "9"},
     "problems": [],
     "lines": [
-        {"section": "Levels", "label": "Reorder point s", "a": "5", "b": "3"},
+        {"section": "Levels", "label": "Reorder point", "a": "5", "b": "3"},
         {"section": "Levels", "label": "Lead time", "a": "2 d", "b": "2 d"},
     ],
     "differences": [],

@@ -62,13 +62,13 @@ def test_the_page_states_the_policy() -> None:
     said = text(person("associate").get(PAGE))
 
     for part in (
-        "Reorder family at s, up to S sS, levels fixed",
-        "Typed s, S, Q 4, 9, 0",
+        "Reorder rule at the reorder point, up to the order level sS, levels fixed",
+        "Typed reorder point, order level, quantity 4, 9, 0",
         "Supplier ACME",
-        "Cost of a unit 12.50",
+        "Cost of a unit €12.50",
         "Ordered without a person up to never",
         "Price mode the rules propose, a person approves advise",
-        "Regular price, margin, tax 19.99, 20.5 %, 7.50 %",
+        "Regular price, margin, tax €19.99, 20.5 %, 7.50 %",
     ):
         assert part in said
     assert "Change what happens without a person" not in said
@@ -84,7 +84,7 @@ def test_purchasing_sets_the_automatic_limit_and_nothing_else(ledger: psycopg.Co
     assert columns(ledger) == (50_000, "advise", 0, "buyer")
     said = text(client.get(PAGE))
     assert "Changed: automatic limit." in said
-    assert "Ordered without a person up to 500.00" in said
+    assert "Ordered without a person up to €500.00" in said
 
 
 def test_pricing_sets_the_price_mode_and_its_limit(ledger: psycopg.Connection) -> None:

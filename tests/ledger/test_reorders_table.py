@@ -347,7 +347,7 @@ def test_draft_orders_are_picked_and_sent_together(ledger: psycopg.Connection) -
     assert "Tick at least one order first." in html(nothing)
 
 
-def test_the_need_shows_the_step_from_s_to_S(ledger: psycopg.Connection) -> None:  # noqa: N802 -- S and s differ
+def test_the_need_shows_its_rule_and_levels_in_words(ledger: psycopg.Connection) -> None:
     terms = (
         '[["on_hand_units", 18], ["on_order_units", 0], ["allocated_units", 0],'
         ' ["base_position_units", 18], ["replenish_family", "sS"], ["levels", "fixed"],'
@@ -359,8 +359,10 @@ def test_the_need_shows_the_step_from_s_to_S(ledger: psycopg.Connection) -> None
 
     page = re.sub(r"\s+", " ", html(person("buyer").get("/reorders/need", {"id": mine})))
 
-    assert "<dt>From s to S</dt><dd>+40</dd>" in page
-    assert "<dt>Order up to S</dt><dd>60</dd>" in page
+    assert "<dt>Reorder rule</dt><dd>sS, min/max: at the reorder point, up to" in page
+    assert "<dt>Reorder point</dt><dd>20</dd>" in page
+    assert "<dt>Above the reorder point</dt><dd>+40</dd>" in page
+    assert "<dt>Order up to</dt><dd>60</dd>" in page
 
 
 def test_a_need_that_changes_its_section_while_the_page_is_made_leaves_the_page_whole(

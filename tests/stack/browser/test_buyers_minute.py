@@ -105,5 +105,5 @@ def test_the_table_is_dense_small_and_accessible(doors: Doors, twenty: Shop) -> 
     assert sum(bottom <= bar["y"] for _, bottom in heights) >= 12
     assert page.evaluate("() => document.querySelectorAll('*').length") <= MOST_NODES
     page.locator("a[data-need]").first.click()
-    expect(page.locator("tr.details")).to_contain_text("From s to S")
+    expect(page.locator("tr.details")).to_contain_text("Above the reorder point")
     assert faults_of(page) == []

@@ -53,7 +53,7 @@ def test_a_need_appears_on_the_open_desk_and_a_double_click_orders_once(
     expect(page.locator("#reorders-total")).to_contain_text("1 need,")
     full = details(page, proposal)
     expect(full.locator(".arithmetic")).to_contain_text("Base position 18 ≤ reorder point 20")
-    expect(full.locator(".steps")).to_contain_text("From s to S")
+    expect(full.locator(".steps")).to_contain_text("Above the reorder point")
     mine.get_by_role("button", name="Approve").dblclick()
     expect(page.get_by_text("Ordered 42 units")).to_be_visible()
     expect(mine).to_have_count(0)
