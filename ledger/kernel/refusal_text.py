@@ -5,13 +5,15 @@ for people, so that a value is formatted in the same way in refusals, on pages a
 """
 
 from collections.abc import Iterable, Mapping
-from datetime import UTC, date, datetime
+from contextlib import suppress
+from datetime import date, datetime
 from types import MappingProxyType
 from typing import Final
 
 from inventory.explain.formatting import money_text
 from ledger.kernel.amounts import amount_text
 from ledger.kernel.errors import ServiceError
+from ledger.kernel.zones import store_zone
 from ledger.messages import (
     Message,
     Translate,
@@ -60,8 +62,11 @@ def person(name: str | None) -> str:
 
 
 def moment_text(at: datetime) -> str:
-    """Return a time like `2026-11-21 10:42 UTC`."""
-    return f"{at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+    """Return a time by the clock of the stores, like `2026-11-21 10:42 UTC`."""
+    # The first and the last day of the calendar may end outside of it in the stores' zone.
+    with suppress(OverflowError):
+        at = at.astimezone(store_zone())
+    return f"{at:%Y-%m-%d %H:%M %Z}"
 
 
 def label(field: str, translate: Translate = untranslated) -> str:

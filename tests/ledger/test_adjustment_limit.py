@@ -30,7 +30,7 @@ def test_a_manager_sets_the_limit_on_the_page(ledger: psycopg.Connection) -> Non
     assert (answer.status_code, answer["Location"]) == (302, "/counts/waiting/")
     assert in_force(ledger) == (2500, "max")
     page = client.get("/counts/waiting/").content.decode()
-    assert "Adjustments above 25.00 wait for a second person." in page
+    assert "Adjustments above €25.00 wait for a second person." in page
     logged = ledger.execute("SELECT actor, detail FROM app.action_log").fetchone()
     assert logged == ("max", {"limit_minor": 2500, "before_minor": 10000})
 

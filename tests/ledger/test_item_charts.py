@@ -144,7 +144,7 @@ def test_the_price_chart_has_the_lowest_price_of_30_days(shop: psycopg.Connectio
     for address in ("/items/L/S?tab=price", "/prices/items/L/S"):
         rows = chart(address, "price")
         assert (len(rows), rows[0].values, rows[-1].values) == (61, "999,999", "899,799")
-        assert "8.99 7.99" in rows[-1].text
+        assert "€8.99 €7.99" in rows[-1].text
 
 
 def test_the_price_tab_rolls_the_last_change_back_with_one_button(
@@ -154,7 +154,7 @@ def test_the_price_tab_rolls_the_last_change_back_with_one_button(
         write(shop, "price_change", price_minor=price, effective_from=NOON - timedelta(days=days))
 
     assert (
-        "Roll back to 9.99</button>"
+        "Roll back to €9.99</button>"
         in person("pricing").get("/items/L/S?tab=price").content.decode()
     )
     assert "Roll back to" not in page("/items/L/S?tab=price", role="buyer")
@@ -165,7 +165,7 @@ def test_open_proposals_are_shown_above_every_tab(shop: psycopg.Connection) -> N
 
     for tab in ("stock", "demand", "reorder", "price", "policy", "sources", "nonsense"):
         html = page(f"/items/L/S?tab={tab}")
-        assert "Proposed: 9.99" in text_of(html)
+        assert "Proposed: €9.99" in text_of(html)
         assert f"open={proposal.replace(':', '%3A').replace('|', '%7C')}#" in html
 
 

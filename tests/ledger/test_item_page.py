@@ -154,7 +154,7 @@ def test_late_lines_stand_under_the_window_that_they_changed(ledger: psycopg.Con
     text = text_of(page("/items/L/S?tab=demand"))
 
     ledger.execute("DELETE FROM read_model.sales_window")
-    _, row, rest = text.partition("2026-03-02 11:40 2 0 19.98 2 2")
+    _, row, rest = text.partition("2026-03-02 11:40 2 0 €19.98 2 2")
     assert row
     late, _, _ = rest.partition("2026-03-02 12:00")
     assert "t late: sale \N{MINUS SIGN}1, recorded" in late
@@ -168,12 +168,12 @@ def test_a_price_that_began_after_the_last_record_of_the_item_is_shown(
     write(shop, "price_change", price_minor=1299, effective_from=NOON - timedelta(days=2))
     project(shop, state_of(shop, "L|S"))
     price = re.compile(r'data-f="price">([^<]*)<')
-    assert price.findall(page("/items/L/S")) == ["12.99"]
+    assert price.findall(page("/items/L/S")) == ["€12.99"]
 
     # The item has had no record since, so its row in the read model has the old price.
     write(shop, "price_change", price_minor=1099, effective_from=NOON - timedelta(hours=1))
     write(shop, "price_change", price_minor=899, effective_from=NOON + timedelta(days=36500))
 
-    assert price.findall(page("/items/L/S")) == ["10.99"]
-    assert price.findall(page("/?location=L")) == ["10.99"]
+    assert price.findall(page("/items/L/S")) == ["€10.99"]
+    assert price.findall(page("/?location=L")) == ["€10.99"]
     assert ",1099," in page("/stock.csv?location=L")

@@ -91,7 +91,7 @@ def test_orders_of_a_written_history_carry_the_cost_of_their_item(
         (
             "send_order",
             {"order": "X-1", "lines": 2, "units": 12, "value_minor": 3000},
-            "units 12, value 30.00",
+            "units 12, value €30.00",
         ),
         (
             "correct_receipt",

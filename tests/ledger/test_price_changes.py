@@ -7,10 +7,12 @@ from uuid import uuid4
 
 import psycopg
 import pytest
+from django.test import override_settings
 from django.urls import reverse
 
 from ledger import services
 from ledger.kernel.transactions import database_now, fetch_column
+from ledger.kernel.zones import zone_of
 from ledger.pricing.prices import NO_PRICE, FirstPrice, next_window_start
 from ledger.services import Conflict, ServiceError
 from tests.ledger.concurrency import at_the_same_time
@@ -18,7 +20,8 @@ from tests.ledger.pages import form, person
 from tests.ledger.rows import write
 from tests.ledger.test_prices import POLICY, prices
 from webui.desks.prices import queries
-from webui.desks.prices.queries import price_rows, prior_prices
+from webui.desks.prices.queries import following_price, price_rows, prior_prices
+from webui.shell.moments import moment_text
 
 
 @pytest.fixture(autouse=True)
@@ -202,7 +205,7 @@ def test_a_change_after_a_roll_back_is_rolled_back_to_what_that_restored(
 
     services.roll_back_price(location="L", sku="S")
 
-    assert "Back to 9.99</button>" in offered
+    assert "Back to €9.99</button>" in offered
     assert [row[0] for row in prices(ledger)] == [999, 899, 999, 850, 999]
 
 
@@ -241,7 +244,7 @@ def test_the_first_change_of_an_item_without_a_price_goes_back_to_its_regular_on
 
     services.roll_back_price(location="L", sku="S")
 
-    assert "Back to 9.99</button>" in offered
+    assert "Back to €9.99</button>" in offered
     assert prices(ledger)[-1] == (999, 750, "rollback", 0, None)
 
 
@@ -259,7 +262,7 @@ def test_an_item_without_a_regular_price_has_nothing_to_go_back_to_at_first(
 def test_the_page_offers_the_price_that_rolling_back_would_write(past: datetime) -> None:
     services.set_policy(location="L", sku="S", changes={"cost_minor": 700})
 
-    assert "Back to 10.50</button>" in page_of_prices()
+    assert "Back to €10.50</button>" in page_of_prices()
 
     services.roll_back_price(location="L", sku="S")
     assert price_rows("L|S")[0].price_minor == 1050
@@ -286,7 +289,7 @@ def test_each_cut_names_the_lowest_price_of_the_30_days_before_it(
         short.setattr(queries, "MOST_ROWS", 2)
         assert priors("plain") == {848: 849, 820: 848}
     page = page_of_prices()
-    assert page.count('data-label="30 days before">8.49<') == 1
+    assert page.count('data-label="30 days before">€8.49<') == 1
     assert "several cuts in a row" not in page
     services.set_policy(location="L", sku="S", changes={"prior_rule": "progressive"})
     assert "several cuts in a row" in page_of_prices()
@@ -345,7 +348,7 @@ def test_a_price_before_a_scheduled_one_makes_an_older_page_out_of_date(
     assert [row.price_minor for row in price_rows("L|S")] == [870, 880, 899, 999]
 
 
-def test_a_price_that_a_scheduled_one_replaces_says_so(
+def test_a_price_that_a_scheduled_one_replaces_says_so_by_the_stores_clock(
     ledger: psycopg.Connection, past: datetime
 ) -> None:
     tomorrow = next_window_start(database_now()) + timedelta(days=1)
@@ -356,11 +359,32 @@ def test_a_price_that_a_scheduled_one_replaces_says_so(
     shown = re.findall(r'name="shown_revision" value="(\d+)"', page_of_prices())
     typed = form("L|S", int(shown[0]), action="manual", reason="", price="8.80")
 
-    page = client.post("/prices/items/L/S/change", typed, follow=True).content.decode()
+    with override_settings(STORES_TIME_ZONE="Europe/Berlin"):
+        page = client.post("/prices/items/L/S/change", typed, follow=True).content.decode()
 
-    when = f"{tomorrow:%Y-%m-%d %H:%M} UTC"
-    assert f"A price of 8.70 is scheduled from {when} on, and then replaces it." in page
-    assert "This undoes the price of 8.70 from" in page
+    from_when = moment_text(tomorrow, now=database_now(), zone=zone_of("Europe/Berlin"))
+    assert f"A price of €8.70 is scheduled from {from_when} on, and then replaces it." in page
+    assert f"This undoes the price of €8.70 from {from_when} on." in page
+    assert f'<th scope="row"><time title="{tomorrow:%Y-%m-%d %H:%M:%S} UTC">{from_when}<' in page
+    assert re.search(r"cost €[0-9.]+, floor <b>€[0-9.]+</b>", page)
+
+
+def test_the_price_that_replaces_another_is_found_beyond_200_scheduled_ones(
+    ledger: psycopg.Connection, past: datetime
+) -> None:
+    written = services.set_price(services.SetPrice(location="L", sku="S", price_minor=880))
+    ledger.execute(
+        "INSERT INTO retail.price_change (inv_key, location, sku, effective_from, price_minor,"
+        " kind, floor_minor) SELECT 'L|S', 'L', 'S', date_trunc('day', now()) + day * interval"
+        " '1 day', 800 + day, 'manual', 750 FROM generate_series(1, %s) AS day",
+        (queries.MOST_ROWS + 1,),
+    )
+
+    following = following_price(written)
+
+    assert following is not None
+    assert following.price_minor == 801
+    assert following_price(newest_id()) is None
 
 
 def test_a_price_replaced_at_its_own_start_makes_no_later_price_a_raise(

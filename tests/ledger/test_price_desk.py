@@ -129,7 +129,7 @@ def test_a_scheduled_price_is_named_beside_the_proposal_that_it_replaces() -> No
     page = html(person("pricing").get("/prices/", {"open": "P:L|B:1-2"}))
 
     assert page.count("price scheduled") == 1
-    assert f"A price of <b>9.49</b> is scheduled from {tomorrow:%Y-%m-%d}" in page
+    assert f"A price of <b>€9.49</b> is scheduled from tomorrow {tomorrow:%H:%M} on." in page
 
 
 @pytest.mark.usefixtures("three")
@@ -150,7 +150,7 @@ def test_the_switch_is_at_the_top_with_its_state(ledger: psycopg.Connection) -> 
 
     page = html(client.get("/prices/"))
     assert page.index("Rule-made prices are stopped") < page.index('<ul class="tabs"')
-    assert "by pat, 20" in page
+    assert re.search(r"by pat, today \d\d:\d\d\.", page)
     assert "Allow rule-made prices again" in page
     assert "Stop all rule-made prices" not in html(person("associate").get("/prices/"))
 
@@ -164,8 +164,8 @@ def test_the_newest_changes_are_rolled_back_from_their_list(ledger: psycopg.Conn
     client = person("pricing")
     page = html(client.get("/prices/?view=changes"))
 
-    assert re.findall(r"Roll back to ([\d.]+)</button>", page) == ["8.99"]
-    assert "8.99 → <b>8.49</b>" in page
+    assert re.findall(r"Roll back to ([^<]+)</button>", page) == ["€8.99"]
+    assert "€8.99 → <b>€8.49</b>" in page
     assert "replaced" in page
     hidden = dict(re.findall(r'name="(\w+)" value="([^"]*)"', page.split('class="decide"')[1]))
     hidden["proposal"] = unescape(hidden["proposal"])
@@ -173,7 +173,7 @@ def test_the_newest_changes_are_rolled_back_from_their_list(ledger: psycopg.Conn
     assert client.post("/prices/items/L/S/change", hidden).status_code == 302
 
     page = html(client.get("/prices/?view=changes"))
-    assert "8.49 → <b>8.99</b>" in page
+    assert "€8.49 → <b>€8.99</b>" in page
     assert "Roll back to" not in page
     assert "Roll back to" not in html(person("buyer").get("/prices/?view=changes"))
     assert "No price change with these filters" in html(client.get("/prices/?view=changes&q=nix"))
@@ -197,7 +197,7 @@ def test_no_rollback_is_offered_below_the_floor_or_without_a_policy(
 
     page = html(person("pricing").get("/prices/?view=changes"))
 
-    assert re.findall(r"Roll back to ([\d.]+)</button>", page) == ["9.60"]
+    assert re.findall(r"Roll back to ([^<]+)</button>", page) == ["€9.60"]
 
 
 def test_details_label_the_reason_of_a_decision(
@@ -236,3 +236,4 @@ def test_the_audit_page_names_the_stop_and_no_row_as_a_price(ledger: psycopg.Con
 
     assert 'Rule-made prices stopped: <span class="was">no</span> → <b>yes</b>' in page
     assert f"Number of the price: <b>{number}</b>" in page
+    assert '<td data-label="What">stop of rule-made prices</td>' in page

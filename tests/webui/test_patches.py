@@ -47,5 +47,5 @@ def test_a_changelog_record_and_its_row_tell_a_page_the_same() -> None:
     assert read["cells"].items() <= live["cells"].items()
     assert live["cells"]["on_hand"] == "−3"
     assert live["cells"]["cover"] == "1.5 d"
-    assert live["cells"]["price"] == "9.99"
+    assert live["cells"]["price"] == "€9.99"
     assert live["priced_at_us"] == read["priced_at_us"] == 7_000_000

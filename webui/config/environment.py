@@ -9,7 +9,7 @@ from pydantic import Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from cdc.settings import Connections
-from webui.shell.moments import zone_of
+from ledger.kernel.zones import zone_of
 
 # A table name without a schema is searched in `app` first, then in `retail`, then in `read_model`.
 SEARCH_PATH = "app,retail,read_model"

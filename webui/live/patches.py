@@ -14,12 +14,12 @@ from cdc.contracts.state import decode_level
 from inventory.model.price_timeline import in_force
 from inventory.model.state import KeyState
 from inventory.replenishment.levels import demand_micro
+from ledger.kernel.amounts import amount_text
 from webui.readmodel.figures import (
     LABELS,
     MEANINGS,
     cover_of,
     cover_text,
-    money_text,
     signed_units_text,
     status_of,
     units_text,
@@ -48,7 +48,7 @@ def patch_of_record(content: bytes) -> Patch:
                 rate_micro=rate_micro,
             )
         ),
-        "price": money_text(None if priced is None else priced.price_minor),
+        "price": amount_text(None if priced is None else priced.price_minor),
         **_detail_cells(state),
     }
     status = status_of(
@@ -69,7 +69,7 @@ def patch_of_row(row: StockRow) -> Patch:
         "in_transit": units_text(row.in_transit_units),
         "on_order": units_text(row.on_order_units),
         "cover": cover_text(row.cover_centidays),
-        "price": money_text(row.price_minor),
+        "price": amount_text(row.price_minor),
     }
     patch = _patch([row.generation, row.offset], cells, row.status)
     return patch | {"priced_at_us": row.priced_at_us}

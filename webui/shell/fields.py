@@ -13,14 +13,13 @@ from typing import Any, Final, TypedDict, Unpack
 from uuid import UUID
 
 from django import forms
-from django.conf import settings
 from django.core.exceptions import ValidationError
 from typing_extensions import override
 
 from inventory.tables.columns import QUANTITY_MAX
+from ledger.kernel.zones import store_zone
 from ledger.messages import Message, gettext_noop
 from webui.readmodel.figures import money_text
-from webui.shell.moments import zone_of
 
 # Enough digits for the largest order amount and the largest id; longer texts are refused.
 _MOST_DIGITS: Final = 12
@@ -247,7 +246,7 @@ class MomentField(SyntaxField):
             at = datetime.fromisoformat(text)
             if at.tzinfo:
                 return at.astimezone(UTC)
-            zone = zone_of(settings.STORES_TIME_ZONE)
+            zone = store_zone()
             utc = at.replace(tzinfo=zone).astimezone(UTC)
             return utc if utc.astimezone(zone).replace(tzinfo=None, fold=0) == at else None
         # The conversion to UTC overflows for the first and the last day of the calendar.

@@ -9,6 +9,7 @@ from django.urls import reverse
 from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_POST
 
+from ledger.kernel.amounts import amount_text
 from ledger.messages import gettext_noop
 from ledger.services import (
     ServiceError,
@@ -26,7 +27,7 @@ from webui.desks.counts import listing
 from webui.desks.counts import queries as selectors
 from webui.desks.counts.forms import ApproveForm, DecideForm, LimitForm, VoidForm
 from webui.readmodel.choices import locations
-from webui.readmodel.figures import money_text, signed_units_text
+from webui.readmodel.figures import signed_units_text
 from webui.shell.commands import item_from_query, next_cards, query_text, run_command
 from webui.shell.forms import CommandForm, Typed
 from webui.shell.keyset import MOST_SUMMED
@@ -180,7 +181,7 @@ def limit(request: HttpRequest) -> HttpResponse:
             actor=request.user.get_username(),
         )
         return gettext("Adjustments above %(limit)s wait for a second person.") % {
-            "limit": money_text(values["limit"])
+            "limit": amount_text(values["limit"])
         }
 
     return run_command(request, work, show, reverse("counts-waiting"))

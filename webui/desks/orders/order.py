@@ -8,9 +8,9 @@ from typing import Any, Final
 
 from django.utils.translation import gettext
 
+from ledger.kernel.amounts import amount_text
 from ledger.kernel.rows import select, select_one
 from ledger.messages import gettext_noop
-from webui.readmodel.figures import money_text
 
 # The texts of an order's history, by action in the audit log.
 _ACTION_TEXTS: Final[Mapping[str, str]] = MappingProxyType(
@@ -101,12 +101,12 @@ class HistoryEntry:
 
 
 def _number_text(name: str, value: object) -> str:
-    """Return a number of an entry, or its change: `units 12`, `value 30.00`, `received 5 to 7`."""
+    """Return a number of an entry, or its change: `units 12`, `value €30.00`, `received 5 to 7`."""
     words = gettext(name.removesuffix("_minor").replace("_", " "))
     if isinstance(value, list):
         return f"{words} {' to '.join(map(str, value))}"
     if isinstance(value, int) and name.endswith("_minor"):
-        return f"{words} {money_text(value)}"
+        return f"{words} {amount_text(value)}"
     return f"{words} {value}"
 
 

@@ -4,9 +4,9 @@ from typing import Any, assert_never
 
 from django.utils.translation import gettext, ngettext
 
+from ledger.kernel.amounts import amount_text
 from ledger.kernel.proposal_rows import PRICES
 from ledger.kernel.proposals import last_decision
-from ledger.kernel.refusal_text import moment_text
 from ledger.messages import Message, gettext_noop
 from ledger.services import (
     Conflict,
@@ -19,9 +19,10 @@ from ledger.services import (
     snooze_price,
 )
 from webui.desks.prices.forms import ON, StopForm
-from webui.readmodel.figures import counted_text, money_text
+from webui.readmodel.figures import counted_text
 from webui.shell.desk import Command
 from webui.shell.forms import SnoozeForm
+from webui.shell.templatetags.shell import when
 
 
 def execute(command: Command) -> str:
@@ -53,8 +54,8 @@ def execute(command: Command) -> str:
 
 def _approved(proposal: str, outcome: PriceWritten | PriceWrittenBefore) -> str:
     holds = gettext("%(price_minor)s holds from %(effective_from)s on") % {
-        "price_minor": money_text(outcome.price_minor),
-        "effective_from": moment_text(outcome.effective_from),
+        "price_minor": amount_text(outcome.price_minor),
+        "effective_from": when(outcome.effective_from),
     }
     match outcome:
         case PriceWritten():

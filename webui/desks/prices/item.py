@@ -8,7 +8,7 @@ from django.urls import reverse
 from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_POST
 
-from ledger.kernel.refusal_text import moment_text
+from ledger.kernel.amounts import amount_text
 from ledger.messages import gettext_noop
 from ledger.pricing.plausibility import ImplausiblePrice, require_plausible, usual_minor
 from ledger.services import ServiceError, SetPrice, roll_back_price, set_price
@@ -25,11 +25,11 @@ from webui.desks.prices.queries import (
     undone_to_minor,
 )
 from webui.readmodel.charts import PRICE_HEADS, price_chart
-from webui.readmodel.figures import money_text
 from webui.readmodel.history import prices_by_day, timeline
 from webui.shell.desk import Command, Refusal, answer
 from webui.shell.forms import Typed
 from webui.shell.page import render_page
+from webui.shell.templatetags.shell import when
 
 
 @require_GET
@@ -103,7 +103,7 @@ def _execute(command: Command, location: str, sku: str) -> str:
                 reason=reason,
             )
             price_id = set_price(wanted, actor=command.actor, command_id=command.command_id)
-            return _written(f"{location}|{sku}", price_id)
+            return _written(price_id)
         case "rollback":
             roll_back_price(
                 location=location,
@@ -121,16 +121,16 @@ def _execute(command: Command, location: str, sku: str) -> str:
             raise ServiceError(field, unknown, rule)
 
 
-def _written(key: str, price_id: int) -> str:
+def _written(price_id: int) -> str:
     """Return the confirmation of a price, with the scheduled price that will replace it."""
     message = gettext("Written: the price applies from the next ten-minute window on.")
-    following = following_price(price_rows(key), price_id)
+    following = following_price(price_id)
     if following is None:
         return message
     replaced = gettext(
         "A price of %(price_minor)s is scheduled from %(effective_from)s on, and then replaces it."
     )
     return f"{message} {replaced}" % {
-        "price_minor": money_text(following.price_minor),
-        "effective_from": moment_text(following.effective_from),
+        "price_minor": amount_text(following.price_minor),
+        "effective_from": when(following.effective_from),
     }

@@ -1,6 +1,5 @@
 """Queries of one item's prices: the timeline, the limits, the prior price of a reduction."""
 
-import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -27,6 +26,15 @@ SELECT id, effective_from, price_minor, floor_minor, step, kind, proposal_id, re
        ) AS is_in_force,
        ends_at IS NOT DISTINCT FROM effective_from AS is_undone
 FROM timeline ORDER BY newness LIMIT %(most)s
+"""
+# Rows with the same time replace each other, so only the newest of them is ever in force.
+_FOLLOWING: Final = """
+SELECT later.price_minor, later.effective_from
+FROM retail.price_change AS written
+JOIN retail.price_change AS later ON later.inv_key = written.inv_key
+    AND (later.effective_from, later.id) > (written.effective_from, written.id)
+WHERE written.id = %(id)s
+ORDER BY later.effective_from, later.id DESC LIMIT 1
 """
 _ITEM: Final = """
 SELECT item.location, item.sku, coalesce(product.name, item.sku) AS name, item.cost_minor,
@@ -55,6 +63,14 @@ class PriceRow:
     is_scheduled: bool
     is_in_force: bool
     is_undone: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FollowingPrice:
+    """A scheduled price that replaces another one, and the time from which on it holds."""
+
+    price_minor: int
+    effective_from: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,10 +146,6 @@ def last_id(rows: Sequence[PriceRow]) -> int:
     return max((row.id for row in rows), default=0)
 
 
-def following_price(rows: Sequence[PriceRow], price_id: int) -> PriceRow | None:
-    """Return the scheduled price that replaces the price `price_id`, or None.
-
-    `rows` are the newest rows of the timeline, newest first.
-    """
-    later = itertools.takewhile(lambda row: row.id != price_id, rows)
-    return next((row for row in reversed(list(later)) if not row.is_undone), None)
+def following_price(price_id: int) -> FollowingPrice | None:
+    """Return the scheduled price that replaces the price `price_id`, or None."""
+    return select_one(_FOLLOWING, {"id": price_id}, FollowingPrice)

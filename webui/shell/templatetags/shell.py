@@ -9,8 +9,9 @@ from django import template
 from django.conf import settings
 from django.utils import timezone
 
+from ledger.kernel.zones import store_zone, zone_of
 from webui.readmodel.figures import time_text
-from webui.shell.moments import datetime_of, day_text, moment_text, zone_of
+from webui.shell.moments import datetime_of, day_text, moment_text
 
 register = template.Library()
 
@@ -76,4 +77,4 @@ def clock_of_stores() -> str:
 
 
 def _zone(name: str) -> tzinfo:
-    return zone_of(name or settings.STORES_TIME_ZONE)
+    return zone_of(name) if name else store_zone()
