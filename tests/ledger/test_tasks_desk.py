@@ -1,5 +1,6 @@
 """The tasks desk: a person's own tasks first, each with its numbers and next step."""
 
+import re
 from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
@@ -35,7 +36,11 @@ NUMBERS: dict[str, dict[str, object]] = {
         "supplier": "ACME",
     },
     "stuck_transfer": {"due_on": "2026-03-01", "shipped_units": 6, "transfers": ["T-1"]},
-    "stuck_signal": {"reorder": "R:L|S:1-2", "quantity_units": 42, "since": "2026-03-01T09:00"},
+    "stuck_signal": {
+        "reorder": "R:L|S:1-2",
+        "quantity_units": 42,
+        "since": "2026-03-01T09:00:00+00:00",
+    },
     "held_at_zero": {"hold": "held-snoozed", "available_units": 0, "on_order_units": 0},
     "negative_bucket": {"on_order_units": -1, "unavailable_units": 0},
     "not_counted": {"on_hand_units": 4},
@@ -90,6 +95,7 @@ def test_every_kind_says_its_numbers_and_leads_to_an_open_door(
     inbox: psycopg.Connection, role: str
 ) -> None:
     assert NUMBERS.keys() == {kind.name for kind in KINDS}
+    inbox.execute("INSERT INTO retail.supplier (code, name) VALUES ('ACME', 'Acme Tools')")
     one_of_each(inbox)
     client = person(role)
 
@@ -107,6 +113,9 @@ def test_every_kind_says_its_numbers_and_leads_to_an_open_door(
     shown = page.content.decode()
     said = "none was sold in 27 hours while the store was open. At the demand before, about 4 units"
     assert said in shown
+    assert "10 units of PO-1, due on 2026-03-01 from Acme Tools." in shown
+    assert "The price €8.99 is below its floor €9.00." in shown
+    assert re.search(r"waited for a decision since 1 Mar( 2026)?, 09:00\.", shown)
     # A blind count is the next step of these tasks.
     assert "10 on hand" not in shown
     assert "add up to 4" not in shown

@@ -22,6 +22,7 @@ def places(ledger: psycopg.Connection) -> psycopg.Connection:
     ledger.execute(
         "INSERT INTO retail.location (code, name) VALUES ('L', 'Leeds'), ('DC-1', 'Centre')"
     )
+    ledger.execute("INSERT INTO retail.product (code, name) VALUES ('S', 'Kettle')")
     write(ledger, "item_location", cost_minor=400)
     stocked("DC-1")
     return ledger
@@ -46,17 +47,24 @@ def planned() -> Transfer:
     return services.plan_transfer(route=Route("DC-1", "L", "S", 6), actor="bob")
 
 
-@pytest.mark.parametrize(("action", "status"), [("plan", "planned"), ("ship", "shipped")])
+@pytest.mark.parametrize(
+    ("action", "status", "said"),
+    [
+        ("plan", "planned", "Asked Centre for 1 unit of Kettle: transfer T-"),
+        ("ship", "shipped", "Sent 1 unit of Kettle to Leeds: transfer T-"),
+    ],
+)
 def test_units_are_asked_for_or_sent_at_once(
-    places: psycopg.Connection, action: str, status: str
+    places: psycopg.Connection, action: str, status: str, said: str
 ) -> None:
-    form = {"source": "DC-1", "destination": "L", "sku": "S", "units": "6", "due_on": "2099-03-05"}
+    form = {"source": "DC-1", "destination": "L", "sku": "S", "units": "1", "due_on": "2099-03-05"}
 
     answer = person("associate").post(
-        "/transfers/ask", {**form, "action": action, "command_id": str(uuid4())}
+        "/transfers/ask", {**form, "action": action, "command_id": str(uuid4())}, follow=True
     )
 
-    assert answer.status_code == 302
+    assert answer.redirect_chain
+    assert said in text(answer)
     found = places.execute(
         "SELECT leg, status, due_on::text FROM retail.shipment_line ORDER BY id"
     ).fetchall()
@@ -83,13 +91,13 @@ def test_only_the_source_sends_and_the_form_keeps_its_input(places: psycopg.Conn
     answer = ann.post("/transfers/ask", {**form, "command_id": str(uuid4())})
 
     assert answer.status_code == 403
-    assert "Only the people of DC-1 can send its goods. Press “Ask for it”" in text(answer)
+    assert "Only the people of Centre can send its goods. Press “Ask for it”" in text(answer)
     assert 'name="sku" value="S"' in answer.content.decode()
     assert '<option value="DC-1" selected>' in answer.content.decode()
     assert places.execute("SELECT count(*) FROM retail.shipment_line").fetchone() == (0,)
     noted = places.execute("SELECT reason FROM app.refusal ORDER BY id DESC LIMIT 1").fetchone()
     assert noted is not None
-    assert noted[0].startswith("Only the people of DC-1")
+    assert noted[0].startswith("Only the people of Centre")
 
 
 def test_a_request_for_too_many_units_names_the_most_that_another_store_can_send(
@@ -166,7 +174,7 @@ def test_units_that_differ_are_refused_beside_the_transfer_with_the_input(
     assert 'required value="4"' in short.content.decode()
     assert done.status_code == 302
     said = text(opened(ann, transfer, "received"))
-    assert "4, 1 damaged, 1 lost (4.00 at cost): torn" in said
+    assert "4, 1 damaged, 1 lost (€4.00 at cost): torn" in said
 
 
 def test_the_second_receipt_says_who_was_first(places: psycopg.Connection) -> None:

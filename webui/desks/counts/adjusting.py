@@ -12,7 +12,6 @@ from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods
 
 from inventory.tables.stock_adjustment import REASONS as ADJUSTMENT_REASONS
-from ledger.kernel.refusal_text import moment_text
 from ledger.services import (
     Adjust,
     Booked,
@@ -31,9 +30,11 @@ from webui.desks.sends.templatetags.needs import amount
 from webui.desks.stock.home_store import home_store
 from webui.readmodel.choices import locations
 from webui.readmodel.figures import signed_units_text, units_text
+from webui.readmodel.names import item_at_store
 from webui.shell.commands import query_text, run_and_redirect
 from webui.shell.forms import CommandForm, Typed
 from webui.shell.page import render_page
+from webui.shell.templatetags.shell import when
 from webui.translation.refusals import refused_text
 
 _SIGNS: Final = {1: "+", 0: "", -1: "\N{MINUS SIGN}"}
@@ -159,18 +160,17 @@ def _book(form: AdjustForm, actor: str) -> str:
     wanted = form.wanted()
     command = CommandForm(form.data).cleaned()
     done = request_adjustment(wanted=wanted, actor=actor, **command)
-    when = (
+    as_of = (
         ""
         if wanted.occurred_at is None
-        else gettext(" as of %(occurred_at)s") % {"occurred_at": moment_text(wanted.occurred_at)}
+        else gettext(" as of %(occurred_at)s") % {"occurred_at": when(wanted.occurred_at)}
     )
     what = {
-        "sku": wanted.sku,
-        "location": wanted.location,
+        "item": item_at_store(wanted.sku, wanted.location),
         "changes": _changes_text(wanted),
-        "when": when,
+        "as_of": as_of,
     }
-    return _result_text(done, gettext("%(sku)s at %(location)s: %(changes)s%(when)s") % what)
+    return _result_text(done, gettext("%(item)s: %(changes)s%(as_of)s") % what)
 
 
 def _changes_text(wanted: Adjust) -> str:

@@ -23,6 +23,7 @@ from webui.desks.ranging.columns import shown_sections
 from webui.desks.ranging.forms import OPENINGS, ZERO, ItemForm, PolicyForm
 from webui.desks.tasks.queries import open_tasks
 from webui.readmodel.choices import Choice, locations, suppliers
+from webui.readmodel.names import item_name, store_name
 from webui.shell.commands import item_from_query, run_and_redirect
 from webui.shell.forms import Typed
 from webui.shell.page import render_page
@@ -113,8 +114,8 @@ def _range_item(form: ItemForm, actor: str) -> tuple[str, str]:
     is_known = values["opening"] == ZERO
     counted = "" if is_known else gettext(" Its stock is known once the staff have counted it.")
     back = reverse("item", args=[item.location, item.sku])
-    return gettext("%(sku)s is in the range of %(location)s.%(counted)s") % {
-        "sku": item.sku,
-        "location": item.location,
+    return gettext("%(item)s is in the range of %(store)s.%(counted)s") % {
+        "item": item_name(item.sku),
+        "store": store_name(item.location),
         "counted": counted,
     }, back

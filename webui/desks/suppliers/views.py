@@ -6,7 +6,6 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
-from ledger.kernel.rows import select_value
 from ledger.kernel.transactions import database_now
 from ledger.ordering import scorecards
 from ledger.services import set_supplier_terms
@@ -15,12 +14,12 @@ from webui.desks.suppliers import chart, listing
 from webui.desks.suppliers.forms import TermsForm
 from webui.desks.suppliers.queries import shown_terms
 from webui.readmodel.choices import locations, locations_and_suppliers
+from webui.readmodel.names import supplier_name
 from webui.shell.commands import changed_text, run_command
 from webui.shell.desk import Refusal
 from webui.shell.listing import plain_headings
 from webui.shell.page import render_page
 
-_NAME = "SELECT coalesce((SELECT name FROM retail.supplier WHERE code = %(code)s), %(code)s)"
 MOST_LOCATIONS = 200
 
 
@@ -69,7 +68,7 @@ def _show(request: HttpRequest, code: str, refusal: Refusal | None) -> HttpRespo
     bars = chart.distribution([receipt.centidays for receipt in came if receipt.has_goods])
     context = {
         "code": code,
-        "name": select_value(_NAME, {"code": code}),
+        "name": supplier_name(code),
         "location": location,
         "measured": measured,
         "cards": cards,

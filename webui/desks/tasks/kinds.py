@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
 from urllib.parse import urlencode
 
 from django.urls import NoReverseMatch, reverse
 from django.utils.translation import gettext
 
+from ledger.kernel.amounts import amount_text
 from ledger.messages import gettext_noop
 from ledger.tasks import kinds
 from webui.accounts.roles import (
@@ -20,12 +22,8 @@ from webui.accounts.roles import (
     SEE_TRANSFERS,
 )
 from webui.desks.tasks.queries import Numbers, Task
-from webui.readmodel.figures import (
-    counted_text,
-    money_text,
-    signed_units_text,
-    units_text,
-)
+from webui.readmodel.figures import counted_text, signed_units_text, units_text
+from webui.shell.templatetags.shell import when
 
 WINDOWS_AN_HOUR: Final = 6
 MICRO: Final = 1_000_000
@@ -156,11 +154,10 @@ def _transfer(numbers: Numbers) -> str:
 
 
 def _signal(numbers: Numbers) -> str:
-    since = str(numbers["since"])[:16].replace("T", " ")
     units = counted_text(numbers["quantity_units"], "unit")
     return gettext("A need of %(units)s has waited for a decision since %(since)s.") % {
         "units": units,
-        "since": since,
+        "since": when(datetime.fromisoformat(numbers["since"])),
     }
 
 
@@ -202,8 +199,8 @@ def _bucket(numbers: Numbers) -> str:
 
 def _floor(numbers: Numbers) -> str:
     return gettext("The price %(price_minor)s is below its floor %(floor_minor)s.") % {
-        "price_minor": money_text(numbers["price_minor"]),
-        "floor_minor": money_text(int(numbers["floor_minor"])),
+        "price_minor": amount_text(numbers["price_minor"]),
+        "floor_minor": amount_text(int(numbers["floor_minor"])),
     }
 
 
@@ -219,7 +216,7 @@ def _clock(numbers: Numbers) -> str:
 
 
 def _silent(numbers: Numbers) -> str:
-    since = str(numbers["silent_since"])[:16].replace("T", " ")
+    since = when(datetime.fromisoformat(numbers["silent_since"]))
     lines = counted_text(int(numbers["lines_of_seven_days"]), "line")
     return gettext(
         "No sale since the hour of %(since)s; the same hours of the seven days before had "
@@ -239,10 +236,9 @@ def _stale(numbers: Numbers) -> str:
     partitions = numbers.get("never_heard")
     if partitions:
         return gettext(
-            "No heartbeat has ever come from %(partitions)s partitions. Nothing is "
-            "approved by rule."
-        ) % {"partitions": partitions}
-    since = str(numbers["as_of"])[:19].replace("T", " ")
+            "No heartbeat has ever come from %(partitions)s. Nothing is approved by rule."
+        ) % {"partitions": counted_text(int(partitions), "partition")}
+    since = f"{str(numbers['as_of'])[:19].replace('T', ' ')} UTC"
     return gettext("No heartbeat has arrived since %(since)s. Nothing is approved by rule.") % {
         "since": since
     }

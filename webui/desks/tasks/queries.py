@@ -16,7 +16,7 @@ Numbers = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One open task with the numbers of its condition."""
+    """One open task with the numbers of its condition; a supplier in them is shown by name."""
 
     id: int
     kind: str
@@ -56,11 +56,14 @@ class Number:
 
 _OPEN: Final = "t.cleared_at IS NULL AND t.opened_at IS NOT NULL"
 COLUMNS_SQL: Final = """
-SELECT t.id, t.kind, t.subject, t.inv_key, t.location, t.sku, p.name, t.role, t.detail,
+SELECT t.id, t.kind, t.subject, t.inv_key, t.location, t.sku, p.name, t.role,
+       CASE WHEN su.name IS NULL THEN t.detail
+            ELSE t.detail || jsonb_build_object('supplier', su.name) END AS detail,
        t.opened_at,
        (extract(epoch FROM clock_timestamp() - t.opened_at) * 1000000)::bigint AS age_us
 """
-FROM_SQL: Final = "FROM app.task t LEFT JOIN retail.product p ON p.code = t.sku"
+FROM_SQL: Final = """FROM app.task t LEFT JOIN retail.product p ON p.code = t.sku
+    LEFT JOIN retail.supplier su ON su.code = t.detail ->> 'supplier'"""
 
 
 def open_tasks(kind: str) -> list[Task]:

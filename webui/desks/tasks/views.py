@@ -23,7 +23,7 @@ from webui.desks.tasks.forms import TaskForm
 from webui.desks.tasks.kinds import KINDS
 from webui.desks.tasks.listing import COLUMNS, KEYS, task_page
 from webui.readmodel.choices import locations
-from webui.readmodel.figures import signed_units_text
+from webui.readmodel.figures import signed_counted_text
 from webui.shell.commands import next_cards, query_text
 from webui.shell.desk import Command, Refusal, answer
 from webui.shell.page import render_page
@@ -191,4 +191,5 @@ def _execute(command: Command) -> str:
         actor=command.actor,
         command_id=command.command_id,
     )
-    return gettext("Acknowledged: %(variance)s units.") % {"variance": signed_units_text(variance)}
+    text = signed_counted_text(variance, "unit")
+    return gettext("Acknowledged: %(variance)s.") % {"variance": text}

@@ -37,8 +37,9 @@ from webui.desks.transfers.forms import (
     TransferDueForm,
 )
 from webui.readmodel.choices import Choice, locations, partners
-from webui.readmodel.figures import units_text
+from webui.readmodel.figures import counted_text
 from webui.readmodel.find import holders
+from webui.readmodel.names import item_name, store_name
 from webui.shell.commands import (
     next_cards,
     query_text,
@@ -49,6 +50,7 @@ from webui.shell.forms import Typed
 from webui.shell.keyset import MOST_SUMMED
 from webui.shell.listing import address
 from webui.shell.page import render_page
+from webui.translation.messages import translate
 
 _FIELDS: Final = ("source", "sku", "units", "due_on")
 
@@ -153,7 +155,7 @@ def request_transfer(request: HttpRequest) -> HttpResponse:
     except OutOfScope as refused:
         # The form keeps its input, unlike the page for other refused requests.
         setattr(request, REASON, str(refused))
-        return show(translated(refused.args[0], gettext), 403)
+        return show(translated(refused.args[0], translate), 403)
 
 
 def _request_transfer(form: RequestForm, actor: str) -> str:
@@ -165,13 +167,10 @@ def _request_transfer(form: RequestForm, actor: str) -> str:
             route, reorder_id=reorder_id, beyond_stock_allowed=values["beyond_stock"]
         )
         sent = ship_transfer(leaving, actor=actor, command_id=values["command_id"])
-        what = gettext("%(units)s × %(sku)s to %(destination)s") % {
-            "units": units_text(route.units),
-            "sku": route.sku,
-            "destination": route.destination,
-        }
-        return gettext("Sent %(what)s as %(transfer_ref)s.") % {
-            "what": what,
+        return gettext("Sent %(units)s of %(item)s to %(store)s: transfer %(transfer_ref)s.") % {
+            "units": counted_text(route.units, "unit"),
+            "item": item_name(route.sku),
+            "store": store_name(route.destination),
             "transfer_ref": sent.transfer_ref,
         }
     planned = plan_transfer(
@@ -180,10 +179,10 @@ def _request_transfer(form: RequestForm, actor: str) -> str:
         actor=actor,
         command_id=values["command_id"],
     )
-    what = f"{units_text(route.units)} × {route.sku}"
-    return gettext("Asked %(source)s for %(what)s: %(transfer_ref)s.") % {
-        "source": route.source,
-        "what": what,
+    return gettext("Asked %(store)s for %(units)s of %(item)s: transfer %(transfer_ref)s.") % {
+        "store": store_name(route.source),
+        "units": counted_text(route.units, "unit"),
+        "item": item_name(route.sku),
         "transfer_ref": planned.transfer_ref,
     }
 
@@ -193,7 +192,7 @@ def _refuse_to_send_for_others(source: str) -> None:
         message = Message(
             "Only the people of %(source)s can send its goods. Press “Ask for it” to ask them for "
             "the units. Nothing was changed.",
-            source=source,
+            source=store_name(source),
         )
         raise OutOfScope(message)
 
@@ -249,7 +248,7 @@ def _ship(line: int, form: ShipForm, actor: str) -> str:
         actor=actor,
         command_id=values["command_id"],
     )
-    return gettext("%(units)s on the way.") % {"units": units_text(values["units"])}
+    return gettext("%(units)s on the way.") % {"units": counted_text(values["units"], "unit")}
 
 
 def _re_date(line: int, form: TransferDueForm, actor: str) -> str:
@@ -277,7 +276,7 @@ def _correct(line: int, form: DeliveredForm, actor: str) -> int:
 
 def _difference(lost: int) -> str:
     if lost > 0:
-        return gettext("%(lost)s lost on the way.") % {"lost": units_text(lost)}
+        return gettext("%(lost)s lost on the way.") % {"lost": counted_text(lost, "unit")}
     if lost < 0:
-        return gettext("%(lost)s more than were sent.") % {"lost": units_text(-lost)}
+        return gettext("%(more)s more than were sent.") % {"more": counted_text(-lost, "unit")}
     return gettext("Everything arrived.")
