@@ -2,14 +2,24 @@
 
 A service doesn't know the language of the person who reads its refusal. It composes a `Message`: a
 plain English text that also keeps its message id and its values. Programs, logs and the API use the
-text as it is. Pages translate it with `translated`.
+text as it is. Pages translate it with `translated`. A text with a number is a `Counted`, so that it
+has the form of its number in every language.
 """
 
 import re
-from collections.abc import Callable, Iterable
-from typing import Final, Self
+from collections.abc import Iterable
+from typing import Final, Protocol, Self
 
-Translate = Callable[[str], str]
+from typing_extensions import override
+
+
+class Translate(Protocol):
+    """A function that returns the translation of a message id."""
+
+    def __call__(self, one: str, many: str = "", number: int = 1, /) -> str:
+        """Return the translation of `one`, or with `many` the plural form for `number`."""
+
+
 _LEADING_VALUE: Final = re.compile(r"%\((\w+)\)s")
 
 
@@ -32,9 +42,43 @@ class Message(str):
         composed.values = values
         return composed
 
-    def __getnewargs_ex__(self) -> tuple[tuple[str], dict[str, object]]:
+    def __getnewargs_ex__(self) -> tuple[tuple[object, ...], dict[str, object]]:
         """Return the constructor's arguments, with which `copy` and `pickle` make an equal text."""
         return (self.template,), self.values
+
+    def translated_template(self, translate: Translate) -> str:
+        """Return the template in another language."""
+        return translate(self.template)
+
+
+class Counted(Message):
+    """A text with the forms of its number: one message id for 1, another one for other numbers.
+
+    `Counted("%(number)s line", "%(number)s lines", 1, number="1")` equals "1 line". The sign of the
+    number doesn't matter. `ledger.nouns.counted` returns a number with its noun.
+    """
+
+    __slots__ = ("many", "number", "one")
+
+    one: str
+    many: str
+    number: int
+
+    def __new__(cls, one: str, many: str, number: int, /, **values: object) -> Self:
+        """Compose the English text; raise `KeyError` if a value of the template is missing."""
+        composed = super().__new__(cls, one if abs(number) == 1 else many, **values)
+        composed.one = one
+        composed.many = many
+        composed.number = abs(number)
+        return composed
+
+    @override
+    def __getnewargs_ex__(self) -> tuple[tuple[object, ...], dict[str, object]]:
+        return (self.one, self.many, self.number), self.values
+
+    @override
+    def translated_template(self, translate: Translate) -> str:
+        return translate(self.one, self.many, self.number)
 
 
 def as_message(text: str) -> Message:
@@ -56,19 +100,19 @@ def gettext_noop(text: str) -> str:
     return text
 
 
-def untranslated(text: str) -> str:
-    """Return the text unchanged, in English, for programs, logs and the API."""
-    return text
+def untranslated(one: str, many: str = "", number: int = 1) -> str:
+    """Return the message id of the number's form, in English, for programs, logs and the API."""
+    return many if many and number != 1 else one
 
 
 def translated(text: str, translate: Translate) -> str:
-    """Return a text in another language; `translate` returns the translation of a message id.
+    """Return a text in another language.
 
     A text without a translation, such as the name of an item, stays as it is.
     """
     if isinstance(text, Message):
         values = {name: _shown(value, translate) for name, value in text.values.items()}
-        return translate(text.template) % values
+        return text.translated_template(translate) % values
     return translate(text) if text else text
 
 
@@ -86,7 +130,7 @@ def _begins_with_value(text: str, translate: Translate) -> bool:
     """Return True if the translated text begins with a value that is not a `Message` itself."""
     if not isinstance(text, Message):
         return False
-    found = _LEADING_VALUE.match(translate(text.template))
+    found = _LEADING_VALUE.match(text.translated_template(translate))
     if found is None:
         return False
     value = text.values[found[1]]

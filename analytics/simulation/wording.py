@@ -7,6 +7,7 @@ from analytics.simulation.assumptions import ESTIMATED, EVERY_DAY, HISTORY, LATE
 from analytics.simulation.report import COMPARED, Report
 from analytics.simulation.scenarios import BASELINE
 from analytics.simulation.scenarios import HISTORY as PAST
+from inventory.explain.formatting import counted_text
 
 COLUMNS: Final = (
     "scenario",
@@ -83,8 +84,8 @@ def title(report: Report) -> str:
     period = "" if report.period is None else f" from {report.period[0]} to {report.period[1]} UTC"
     keys = report.outcome(PAST).keys
     return (
-        f"{keys:,} items simulated{period}; history is what happened, (±) is the change to the "
-        "baseline"
+        f"{counted_text(keys, 'item')} simulated{period}; history is what happened, (±) is the "
+        "change to the baseline"
     )
 
 
@@ -96,7 +97,8 @@ def _changed_notes(report: Report) -> Iterator[str]:
         if scenario.name == BASELINE:
             continue
         if count:
-            yield f"scenario {scenario.name} changes the parameters of {count:,} of {keys:,} items"
+            items = counted_text(keys, "item")
+            yield f"scenario {scenario.name} changes the parameters of {count:,} of {items}"
         else:
             yield (
                 f"warning: scenario {scenario.name} changes no item's parameters, so it equals "
@@ -109,9 +111,9 @@ def _off_note(report: Report) -> str:
     is_warning = report.off_permille >= WARNED_OFF_PERMILLE
     return (
         f"{'warning: ' if is_warning else ''}the log's parameters have replenishment off for "
-        f"{report.off_permille:,} ‰ of the simulated time; {report.found.never_replenished:,} "
-        "items have it off all the time. In that time no need opens, unless a scenario sets "
-        "replenish_family. "
+        f"{report.off_permille:,} ‰ of the simulated time, and all the time for "
+        f"{counted_text(report.found.never_replenished, 'item')}. In that time no need opens, "
+        "unless a scenario sets replenish_family. "
         "--parameters latest uses each item's latest parameters from the start"
     )
 
@@ -120,7 +122,7 @@ def _demand(report: Report) -> str:
     if report.assumptions.demand != ESTIMATED:
         return "recorded sales only, a lower bound wherever history was out of stock"
     units = report.outcome(PAST).estimated_units
-    return f"recorded sales and {units:,} units estimated for times without stock"
+    return f"recorded sales and {counted_text(units, 'unit')} estimated for times without stock"
 
 
 def notes(report: Report) -> Iterator[str]:
@@ -136,8 +138,8 @@ def notes(report: Report) -> Iterator[str]:
     for scenario, problem in sorted(found.problems.items()):
         count = report.outcome(scenario).refused_policies
         yield (
-            f"{scenario}: {count:,} items kept parameters of the log, because the changed row "
-            f"breaks a limit: {problem}"
+            f"{scenario}: {counted_text(count, 'item')} kept parameters of the log, because the "
+            f"changed row breaks a limit: {problem}"
         )
     minutes = report.approval_minutes()
     if minutes is not None and minutes != report.assumptions.approval_minutes:

@@ -18,6 +18,7 @@ from typing import Final
 from deploy.artifacts.caches import cache_root, maven_repository
 from deploy.artifacts.prerequisites import MAVEN, require
 from deploy.errors import StackError
+from inventory.explain.formatting import counted_text
 
 POM: Final = Path(__file__).with_name("pom.xml")
 CHECKSUMS: Final = Path(__file__).with_name("jars.sha256")
@@ -70,7 +71,7 @@ def ensure(progress: Callable[[str], None] = lambda _: None) -> Artifacts:
         verify(Path(scratch))
         target = cache_root() / cache_name()
         _move_into_place(Path(scratch), target)
-    progress(f"{len(read_list())} files verified in {target}")
+    progress(f"{counted_text(len(read_list()), 'file')} verified in {target}")
     return Artifacts(target)
 
 

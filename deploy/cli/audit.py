@@ -10,6 +10,7 @@ from deploy import output
 from deploy.errors import StackError
 from deploy.stack.django import connect_django
 from deploy.stack.runtime import load_environment
+from inventory.explain.formatting import counted_text
 
 if TYPE_CHECKING:
     from cdc.settings import Connections
@@ -50,9 +51,11 @@ def verify(*, json: Json = False) -> None:
     elif rows:
         output.table("", ("place", "entry", "found"), rows)
     else:
-        output.console.print(f"{found.head.place} entries, none changed; hash {found.head.hash}")
+        entries = counted_text(found.head.place, "entry", "entries")
+        output.console.print(f"{entries}, none changed; hash {found.head.hash}")
     if rows:
-        message = f"the audit log was changed in {len(rows)} places; nothing was written"
+        places = counted_text(len(rows), "place")
+        message = f"the audit log was changed in {places}; nothing was written"
         raise StackError(message, repair=_BACKUP)
 
 
@@ -107,7 +110,8 @@ def refused(
         output.as_json([asdict(each) for each in found])
         return
     rows = [astuple(each) for each in found]
-    output.table(f"{len(rows)} refusals in {hours} hours", _REFUSED, rows)
+    title = f"{counted_text(len(rows), 'refusal')} in {counted_text(hours, 'hour')}"
+    output.table(title, _REFUSED, rows)
 
 
 def _verdict(settings: "Connections") -> "Verdict":

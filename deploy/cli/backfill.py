@@ -22,6 +22,7 @@ from deploy.stack.django import connect_django
 from deploy.stack.home import default_home
 from deploy.stack.runtime import load_environment
 from deploy.time_left import TimeLeft
+from inventory.explain.formatting import counted_text
 
 VerifyFrom = Annotated[
     str,
@@ -201,7 +202,8 @@ def compact(*, json: Json = False) -> None:
         return
     rate = f", {done.records / done.seconds:,.0f} records/s" if done.records else ""
     output.console.print(
-        f"{done.files_before} to {done.files_after} files, {done.records:,} records merged{rate}"
+        f"{done.files_before} to {counted_text(done.files_after, 'file')}, "
+        f"{counted_text(done.records, 'record')} merged{rate}"
     )
     if done.former is not None:
         output.console.print(f"the former archive is in {done.former}; delete it to free its space")
@@ -236,7 +238,7 @@ def status(*, archive: options.Archive = "", json: Json = False) -> None:
         return
     output.table("archive", ("what", "value"), list(rows(found["archive"])))
     output.table(
-        f"{len(found['runs'])} runs, newest first",
+        f"{counted_text(len(found['runs']), 'run')}, newest first",
         _RUN_COLUMNS,
         [[entry.get(name) for name in _RUN_COLUMNS] for entry in found["runs"]],
     )
@@ -304,6 +306,6 @@ def unit_progress() -> Callable[[int, int, str], None]:
 
     def show(done: int, planned: int, name: str) -> None:
         after = left.text(done, planned, time.monotonic())
-        output.errors.print(f"{done} of {planned} units: {name}{after}")
+        output.errors.print(f"{done} of {counted_text(planned, 'unit')}: {name}{after}")
 
     return show

@@ -8,6 +8,7 @@ from deploy import output
 from deploy.cli.backfill_group import add_command
 from deploy.cli.backfill_options import Json
 from deploy.stack.home import default_home
+from inventory.explain.formatting import counted_text
 
 _MB: Final = 1_000_000
 _YES: Final = "inventory backfill clean --yes"
@@ -59,5 +60,6 @@ def clean(
     number = len(strange) + len(runs.found)
     done = "removed" if yes else f"kept; `{_YES}` removes them" if number else "nothing to remove"
     output.console.print(
-        f"{number} unused files or directories, {total / _MB:.1f} MB in runs: {done}"
+        f"{counted_text(number, 'unused file or directory', 'unused files or directories')}, "
+        f"{total / _MB:.1f} MB in runs: {done}"
     )

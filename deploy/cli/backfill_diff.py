@@ -14,6 +14,7 @@ from deploy.cli.backfill_options import Archive, Json, Python, use_archive
 from deploy.errors import StackError
 from deploy.stack.home import default_home
 from deploy.stack.runtime import load_environment
+from inventory.explain.formatting import counted_text
 
 if TYPE_CHECKING:
     from analytics.backfill.diff.comparison import Diff
@@ -171,7 +172,7 @@ def _compared(names: tuple[str, str], scratch: "Scratch") -> "Diff[Sides]":
 
 
 def _partitions(done: int, planned: int) -> None:
-    output.errors.print(f"{done} of {planned} partitions compared")
+    output.errors.print(f"{done} of {counted_text(planned, 'partition')} compared")
 
 
 def _written(found: "Diff[Sides]", out: Path | None, html: Path | None) -> list[str]:

@@ -13,6 +13,7 @@ from deploy.cli import option_checks
 from deploy.errors import StackError
 from deploy.stack.home import Home, default_home
 from deploy.stack.runtime import ADDRESS, load_environment, read_runtime
+from inventory.explain.formatting import counted_text
 
 if TYPE_CHECKING:
     from analytics.backfill.change.changed import Change, Origin
@@ -274,7 +275,7 @@ def refuse_earlier_tree(tree: Path) -> None:
 
 def print_archived(archived: int, missing: int) -> None:
     """Print the progress of archiving records that a run needs."""
-    output.errors.print(f"{archived:,} of {missing:,} missing records archived")
+    output.errors.print(f"{archived:,} of {counted_text(missing, 'missing record')} archived")
 
 
 def plan_of(settings: "Connections", request: Request, change: "Change") -> tuple[Any, "Plan"]:

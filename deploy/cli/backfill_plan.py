@@ -8,6 +8,7 @@ import typer
 from deploy import output
 from deploy.cli import backfill_options as options
 from deploy.cli.backfill_group import add_command
+from inventory.explain.formatting import counted_text
 
 if TYPE_CHECKING:
     from analytics.backfill.change.planned import Planned
@@ -84,7 +85,8 @@ def _print(found: "Planned", command: str) -> None:
     ]
     if found.effect is not None:
         effect = found.effect
-        text = f"{effect.rows_changed:,} of {effect.rows:,}, of {effect.keys_changed:,} keys"
+        keys = counted_text(effect.keys_changed, "key")
+        text = f"{effect.rows_changed:,} of {effect.rows:,}, of {keys}"
         rows.append(("policy rows that change", text))
     rows.append(("can be published", "no" if found.problems else "yes"))
     rows += [("", problem) for problem in found.problems]

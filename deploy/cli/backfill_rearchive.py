@@ -11,6 +11,7 @@ from deploy.cli import backfill_options as options
 from deploy.cli.backfill_group import RELEASED_S, add_command
 from deploy.errors import StackError
 from deploy.stack.home import default_home
+from inventory.explain.formatting import counted_text
 
 if TYPE_CHECKING:
     from analytics.archive.former import FormerPartition
@@ -65,7 +66,8 @@ def rearchive(
     parts = _read(former)
     if not json:
         files, records = sum(one.files for one in parts), sum(one.records for one in parts)
-        output.console.print(f"{files} files with {records:,} records are in {former}")
+        held = f"{counted_text(files, 'file')} with {counted_text(records, 'record')}"
+        output.console.print(f"{held} in {former}")
     settings = options.settings_for(options.ARCHIVED)
     problem = _written_again(settings, parts)
     if problem:
@@ -131,7 +133,8 @@ def _read(former: Path) -> "list[FormerPartition]":
 
     found = []
     for one in former_partitions(former):
-        output.errors.print(f"partition {one.partition}: {one.records:,} records read")
+        records = counted_text(one.records, "record")
+        output.errors.print(f"partition {one.partition}: {records} read")
         found.append(one)
     return found
 
@@ -159,7 +162,8 @@ def _archive(settings: "Connections", timeout_s: float) -> None:
     from cdc.contracts.topics import STOCK_EVENTS  # noqa: PLC0415 -- as above
 
     ends = kafka.end_offsets(settings.kafka_bootstrap, STOCK_EVENTS, settings.partitions)
-    output.errors.print(f"{sum(ends.values()):,} records are written again from {STOCK_EVENTS}")
+    records_are = counted_text(sum(ends.values()), "record is", "records are")
+    output.errors.print(f"{records_are} written again from {STOCK_EVENTS}")
     archive_until(settings, ends, timeout_s=timeout_s)
 
 

@@ -14,6 +14,7 @@ from deploy.cli.backfill_options import ENGINES, Engine, Json, Master
 from deploy.errors import StackError
 from deploy.stack.home import default_home
 from deploy.time_left import TimeLeft
+from inventory.explain.formatting import counted_text
 
 if TYPE_CHECKING:
     from analytics.simulation.assumptions import Assumptions
@@ -175,7 +176,7 @@ def _scenarios(
 
 def _progress(done: int, planned: int, seconds: float) -> None:
     left = TimeLeft((0, 0.0)).text(done, planned, seconds)
-    output.errors.print(f"{done} of {planned} units simulated{left}")
+    output.errors.print(f"{done} of {counted_text(planned, 'unit')} simulated{left}")
 
 
 def _show(found: "Report", dimensions: Sequence[str], *, json: bool) -> None:
@@ -194,7 +195,7 @@ def _print(found: "Report", dimensions: Sequence[str]) -> None:
         for value in found.values(dimension):
             keys = found.outcome(HISTORY, dimension, value).keys
             output.table(
-                f"\n{dimension} {value}, {keys:,} items",
+                f"\n{dimension} {value}, {counted_text(keys, 'item')}",
                 wording.COLUMNS,
                 wording.table(found, dimension, value),
             )

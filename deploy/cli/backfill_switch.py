@@ -15,6 +15,7 @@ from deploy.cli.revision_output import show_switch
 from deploy.errors import StackError
 from deploy.stack.home import Home, default_home
 from deploy.stack.runtime import load_environment
+from inventory.explain.formatting import counted_text
 
 if TYPE_CHECKING:
     from cdc.settings import Connections
@@ -201,4 +202,4 @@ def _text(line: dict[str, Any]) -> str:
             "unapproved",
         )
     )
-    return f"{at} UTC, {line['records']:,} records: {counts}"
+    return f"{at} UTC, {counted_text(line['records'], 'record')}: {counts}"

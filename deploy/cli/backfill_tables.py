@@ -9,6 +9,7 @@ from deploy import output
 from deploy.cli.backfill_group import add_command
 from deploy.cli.backfill_options import FINISHED_RUN, Archive, Json, WholeArchive, use_archive
 from deploy.stack.home import default_home
+from inventory.explain.formatting import counted_text
 
 
 def register(_app: typer.Typer) -> None:
@@ -57,7 +58,7 @@ def tables(
         output.console.print(f"tables of the {name}: {directory}")
     count = found["partitions_written"]
     done = (
-        f"{count} partitions written"
+        f"{counted_text(count, 'partition')} written"
         if count
         else "all partitions exist already, so nothing was written"
     )

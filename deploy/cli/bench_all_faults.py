@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from deploy import output
 from deploy.cli import scratch
 from deploy.errors import StackError
+from inventory.explain.formatting import counted_text
 
 if TYPE_CHECKING:
     from bench.faults.fault import Fault
@@ -34,7 +35,9 @@ def run(only: str, *, json: bool) -> bool:
         output.as_json(as_json(outcomes, skipped))
     else:
         left_out = f", {len(skipped)} skipped" if skipped else ""
-        output.plain(f"every check passed in {good} of {len(outcomes)} rows{left_out}")
+        output.plain(
+            f"every check passed in {good} of {counted_text(len(outcomes), 'row')}{left_out}"
+        )
     return good == len(outcomes)
 
 

@@ -10,6 +10,7 @@ from deploy.cli.bench_faults import RunningHome
 from deploy.errors import StackError
 from deploy.stack.home import Home, default_home
 from deploy.stack.runtime import load_environment
+from inventory.explain.formatting import counted_text
 
 
 def bench_verify(
@@ -57,8 +58,8 @@ def bench_verify(
         output.as_json(found.as_json())
     else:
         title = (
-            f"{found.lines} sale lines in {found.seconds:.0f} s; comparison after the last sale: "
-            f"exit code {found.at_rest}"
+            f"{counted_text(found.lines, 'sale line')} in {found.seconds:.0f} s; comparison after "
+            f"the last sale: exit code {found.at_rest}"
         )
         output.table(title, report.COLUMNS, found.rows())
     raise typer.Exit(found.exit_code)

@@ -10,13 +10,14 @@ from typing import Any
 from analytics.history.duck import Answer
 from deploy import output
 from deploy.cli.query_output import Form, print_rows
+from inventory.explain.formatting import counted_text
 
 
 def show(answer: Answer, form: Form) -> None:
     """Print the rows of a query's answer, or write them to the file that `form` names."""
     if form.parquet is not None:
         rows = answer.write_parquet(form.parquet)
-        output.errors.print(f"wrote {rows} rows to {form.parquet}")
+        output.errors.print(f"wrote {counted_text(rows, 'row')} to {form.parquet}")
     elif form.as_csv:
         csv.writer(sys.stdout).writerow(answer.columns)
         csv.writer(sys.stdout).writerows(_texts(row) for row in answer.rows())

@@ -8,6 +8,7 @@ import typer
 from deploy import output
 from deploy.errors import StackError
 from deploy.stack.home import Home, default_home
+from inventory.explain.formatting import counted_text
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
@@ -43,7 +44,8 @@ def leaks(
         )
         output.console.print(f"none of {found.secrets} secrets was found; searched {searched}")
     if found.leaks:
-        message = f"secrets were found in {len(found.leaks)} places; nothing was changed"
+        places = counted_text(len(found.leaks), "place")
+        message = f"secrets were found in {places}; nothing was changed"
         raise StackError(
             message, repair="inventory leaks --json > leaks.json  # report it as a bug"
         )

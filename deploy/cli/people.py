@@ -14,6 +14,7 @@ from deploy.errors import StackError
 from deploy.stack.django import connect_django
 from deploy.stack.home import Home, default_home
 from deploy.stack.runtime import read_runtime
+from inventory.explain.formatting import counted_text
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="User name.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -73,7 +74,7 @@ def list_people(*, json: Json = False) -> None:
         )
         for person in found
     ]
-    output.table(f"{len(rows)} people", _COLUMNS, rows)
+    output.table(counted_text(len(rows), "person", "people"), _COLUMNS, rows)
 
 
 @people.command()
@@ -196,9 +197,8 @@ def sessions(name: Name, *, json: Json = False) -> None:
         output.as_json([asdict(session) for session in found])
         return
     rows = [(each.browser, each.source, each.began_at, each.used_at) for each in found]
-    output.table(
-        f"{len(rows)} sessions of {name}", ("browser", "source", "began", "last used"), rows
-    )
+    title = f"{counted_text(len(rows), 'session')} of {name}"
+    output.table(title, ("browser", "source", "began", "last used"), rows)
 
 
 @people.command("end-sessions")
@@ -206,7 +206,8 @@ def end_sessions(name: Name) -> None:
     """End all sessions and tokens of an account, and keep the password."""
     ended = _accounts().end_sessions_of(name=name, actor=_me())
     output.console.print(
-        f"{ended} sessions of {name} have ended, and all tokens; the person may log in again"
+        f"{counted_text(ended, f'session of {name} has', f'sessions of {name} have')} ended, and "
+        "all tokens; the person may log in again"
     )
 
 
@@ -253,7 +254,7 @@ def tokens(name: Name, *, json: Json = False) -> None:
         for each in found
     ]
     columns = ("number", "name", "state", "scopes", "expires", "last used")
-    output.table(f"{len(rows)} tokens of {name}", columns, rows)
+    output.table(f"{counted_text(len(rows), 'token')} of {name}", columns, rows)
 
 
 @people.command("end-token")

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from deploy import output
+from inventory.explain.formatting import counted_text
 
 SHOWN_ROWS: Final = 200
 
@@ -26,4 +27,4 @@ def print_rows(columns: Sequence[str], rows: Iterator[Sequence[Any]]) -> None:
     more = f", the first {SHOWN_ROWS}: --csv prints all" if next(rows, None) else ""
     output.table("", columns, shown)
     # On standard error, so that standard output holds only the rows.
-    output.errors.print(f"{len(shown)} {'row' if len(shown) == 1 else 'rows'}{more}")
+    output.errors.print(f"{counted_text(len(shown), 'row')}{more}")

@@ -21,6 +21,7 @@ from deploy.cli.query_output import Form
 from deploy.cli.sql_shell import Shell
 from deploy.errors import StackError
 from deploy.stack.home import default_home
+from inventory.explain.formatting import counted_text
 
 _NO_RUN: Final = "none"
 
@@ -116,7 +117,8 @@ def refusals() -> Iterator[None]:
 
 def written(group: str, done: int, missing: int) -> None:
     """Print the progress of writing the tables."""
-    output.errors.print(f"tables of the {group}: {done} of {missing} partitions written")
+    partitions = counted_text(missing, "partition")
+    output.errors.print(f"tables of the {group}: {done} of {partitions} written")
 
 
 def _refuse_form(form: Form) -> None:

@@ -13,6 +13,7 @@ from deploy.errors import StackError
 from deploy.stack.home import Home, default_home
 from deploy.stack.requested import REPAIR
 from deploy.stack.runtime import load_environment
+from inventory.explain.formatting import counted_text
 from inventory.log.validation import is_key
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -90,7 +91,10 @@ def scale(
     from deploy.stack import service_commands  # noqa: PLC0415 -- loads what every part needs to run
 
     seconds = service_commands.scale(_home(), count)
-    output.console.print(f"{count} workers serve all partitions after {seconds:.1f} s")
+    output.console.print(
+        f"{counted_text(count, 'worker serves', 'workers serve')} all partitions after "
+        f"{seconds:.1f} s"
+    )
 
 
 @workers.command()
@@ -205,7 +209,7 @@ def _show(found: dict[str, Any]) -> None:
         ("on hand", found["on_hand_units"]),
         ("available to sell", found["available_to_sell_units"]),
         ("as of", f"{time_text(found['as_of_us'])} ({_age_text(found['as_of_us'])} ago)"),
-        ("behind", f"{found['lag_records']} records, {found['lag_seconds']:.1f} s"),
+        ("behind", f"{counted_text(found['lag_records'], 'record')}, {found['lag_seconds']:.1f} s"),
         ("position", place),
         ("worker", f"{found['worker']}, {found['state']}"),
         ("logic revision", found["logic_revision"]),

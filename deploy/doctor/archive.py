@@ -10,6 +10,7 @@ from analytics.archive.manifest import BrokenArchive, Manifest
 from deploy.doctor.failures import Failure
 from deploy.doctor.row import Row, ok
 from deploy.stack.home import Home
+from inventory.explain.formatting import counted_text
 
 # Only the newest files of a larger archive are read, so that the check ends within its time limit.
 _MOST_BYTES: Final = 256 << 20
@@ -42,4 +43,5 @@ def _checked(directory: Path) -> str:
             break
         checked_content(directory, file.source)
         read += 1
-    return f"{len(files)} files have their listed sizes; {read} were read, with listed checksums"
+    sizes = counted_text(len(files), "file has its listed size", "files have their listed sizes")
+    return f"{sizes}; {read} read, with listed checksums"

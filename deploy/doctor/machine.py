@@ -29,6 +29,7 @@ from deploy.stack.home import Home
 from deploy.stack.room import existing
 from deploy.stack.runtime import UP, read_runtime
 from deploy.stack.services import postgres_programs
+from inventory.explain.formatting import counted_text
 
 _MEMORY_GB: Final = 3.0
 _GB: Final = 1024**3
@@ -74,7 +75,7 @@ def jvm_parts(_home: Home) -> Row:
         fetch.verify(parts.root)
     except fetch.ChecksumMismatch as error:
         return Failure.CHANGED_JVM_PARTS.row(str(error), root=shlex.quote(str(parts.root)))
-    return ok("jvm parts", f"{len(fetch.read_list())} files verified")
+    return ok("jvm parts", f"{counted_text(len(fetch.read_list()), 'file')} verified")
 
 
 def postgres_binaries(_home: Home) -> Row:

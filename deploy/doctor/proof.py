@@ -7,6 +7,7 @@ from deploy.doctor.capturing import reading
 from deploy.doctor.failures import Failure
 from deploy.doctor.row import Row, ok
 from deploy.stack.home import Home
+from inventory.explain.formatting import counted_text
 
 OLDEST: Final = timedelta(hours=36)  # between one and two days: one nightly proof is missing
 # The prover's heartbeat row has the hour, which is null if proofs are off. It also has the time of
@@ -68,6 +69,7 @@ def _text(found: _Found, age: timedelta) -> str:
     hours = int(age.total_seconds()) // 3600
     text = f"{found.run}, {hours} h ago: "
     if not found.keys_differing and not found.decisions_differing:
-        return f"{text}{found.keys} keys equal"
-    counts = f"{found.keys_differing} keys and {found.decisions_differing} decisions differ"
-    return f"{text}{counts}: {found.named or 'unnamed'}"
+        return f"{text}{counted_text(found.keys or 0, 'key')} equal"
+    keys = counted_text(found.keys_differing or 0, "key")
+    decisions = counted_text(found.decisions_differing or 0, "decision")
+    return f"{text}{keys} and {decisions} differ: {found.named or 'unnamed'}"

@@ -14,6 +14,7 @@ from psycopg.rows import class_row
 
 from deploy.errors import StackError
 from deploy.revisions.compare import Comparison
+from inventory.explain.formatting import counted_text
 from streams.sinks.positions import Connection
 
 APPROVED: Final = "approved"
@@ -184,13 +185,15 @@ def refuse_unapproved(
     more = f" and {len(others) - _NAMED} more" if len(others) > _NAMED else ""
     if approval is None:
         message = (
-            f"logic revision {found.fresh} differs from {found.former} in {len(differing)} keys, "
-            f"and no difference is approved: {names}{more}; nothing was switched"
+            f"logic revision {found.fresh} differs from {found.former} in "
+            f"{counted_text(len(differing), 'key')}, and no difference is approved: "
+            f"{names}{more}; nothing was switched"
         )
         raise StackError(message, repair=f"inventory revision compare {found.fresh}")
-    limit = f", {accepted} are accepted" if accepted else ""
+    limit = f", {accepted} accepted" if accepted else ""
     reason = (
-        f"{len(others)} of {len(differing)} differing keys were not approved{limit}: {names}{more}"
+        f"{len(others)} of {counted_text(len(differing), 'differing key')} not approved{limit}: "
+        f"{names}{more}"
     )
     with connection.transaction():
         refuse_changed(connection, approval, former=found.former, revision=found.fresh)

@@ -17,6 +17,7 @@ from cdc.contracts.topics import STOCK_EVENTS, output_topics
 from cdc.settings import Connections
 from deploy.errors import StackError
 from deploy.time_left import TimeLeft
+from inventory.explain.formatting import counted_text
 
 # Number of last offsets to read. They include the newest chunk's last level, which has the header,
 # and the transaction marker after it.
@@ -76,7 +77,7 @@ class CatchingUp:
     def line(self, missing: int, now_s: float) -> str:
         """Return the line for `missing` records at `now_s`, on a monotonic clock."""
         after = self.left.text(-missing, 0, now_s)
-        return f"logic revision {self.revision}: {missing:,} records behind{after}"
+        return f"logic revision {self.revision}: {counted_text(missing, 'record')} behind{after}"
 
 
 def behind(positions: Offsets, barrier: Offsets) -> int:
@@ -101,7 +102,7 @@ def wait_past(
     while missing := behind(reached(settings, revision), barrier):
         report(catching_up.line(missing, time.monotonic()))
         if time.monotonic() > deadline:
-            message = f"logic revision {revision} is {missing} records behind"
+            message = f"logic revision {revision} is {counted_text(missing, 'record')} behind"
             raise StackError(message, repair="inventory revision list")
         time.sleep(_EVERY_S)
 

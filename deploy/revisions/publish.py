@@ -36,6 +36,7 @@ from deploy.revisions.members import remaining_members, retry_while_young
 from deploy.revisions.promote import active, connect
 from deploy.stack.home import PROJECT, Home, write_json
 from deploy.time_left import TimeLeft
+from inventory.explain.formatting import counted_text
 from inventory.revision import LOGIC_REVISION
 from streams.engine.publication import SOURCES, Publication
 from streams.engine.records import Fenced
@@ -131,10 +132,9 @@ def refuse_workers(settings: Connections) -> None:
     """Raise `StackError` while the revision's group has members: they write the same changelogs."""
     members = remaining_members(settings.kafka_bootstrap, LOGIC_REVISION)
     if members:
-        message = (
-            f"{members} workers of logic revision {LOGIC_REVISION} run: end them first; nothing "
-            "was published"
-        )
+        of_revision = f"of logic revision {LOGIC_REVISION}"
+        run = counted_text(members, f"worker {of_revision} runs", f"workers {of_revision} run")
+        message = f"{run}: end every one first; nothing was published"
         raise _refused(settings, message, repair=_LIST)
 
 
@@ -229,7 +229,8 @@ async def _write(
         for number, one in enumerate(made, 1):
             await one.write()
             after = left.text(number, len(made), time.monotonic())
-            report(f"{number} of {len(made)} partitions: {one.keys} keys{after}")
+            done = f"{number} of {counted_text(len(made), 'partition')}"
+            report(f"{done}: {counted_text(one.keys, 'key')}{after}")
         for one in made:
             await one.write_progress()
     finally:

@@ -17,6 +17,7 @@ from deploy.stack.observe import PAUSED, RUNNING
 from deploy.stack.processes import wait_until
 from deploy.stack.requested import REPAIR, RequestedState, read_requested, write_requested
 from deploy.stack.runtime import UP, Runtime, ServiceRuntime, read_runtime
+from inventory.explain.formatting import counted_text
 
 Progress = Callable[[str], None]
 
@@ -40,7 +41,10 @@ def scale(home: Home, count: int) -> float:
         home,
         requested.without(),
         lambda: _states(home) == dict.fromkeys(names, RUNNING) and _is_served(home, names),
-        lambda: f"{count} workers: not all partitions are served, workers are {_states(home)}",
+        lambda: (
+            f"{counted_text(count, 'worker')}: not all partitions are served, workers are "
+            f"{_states(home)}"
+        ),
     )
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from deploy import output
 from deploy.stack.capture import RESUME, repair_of
+from inventory.explain.formatting import counted_text
 
 
 def show_status(found: dict[str, Any]) -> None:
@@ -35,7 +36,7 @@ def _figures(found: dict[str, Any]) -> Iterator[str]:
         if state["problem"]:
             yield f"capture: {state['problem']}; repair: {repair_of(state)}"
     for reader, lag in (found.get("lag") or {}).items():
-        yield f"lag {reader}: {lag['records']} records, {lag['seconds']} s"
+        yield f"lag {reader}: {counted_text(lag['records'], 'record')}, {lag['seconds']} s"
     file = found["runtime_file"]
     refused = f"; no write since: {file['write_error']}" if file["write_error"] else ""
     yield f"runtime.json written {file['age_seconds']} s ago{refused}"

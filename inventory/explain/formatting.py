@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Final
 
 from inventory.explain.lines import ADD, Line, Section
+from inventory.replenishment.families import FAMILIES
 
 MINUS: Final = "\N{MINUS SIGN}"
 UNKNOWN: Final = "–"
@@ -21,7 +22,7 @@ TITLES: Final = {
     "source": "Where this comes from",
 }
 LABELS: Final = {
-    "replenish_family": "Rule family",
+    "replenish_family": "Reorder rule",
     "last_count_at_us": "Last count at",
     "movements_since_units": "Movements since",
     "on_hand_not_in_state_units": "Facts that the state lacks",
@@ -29,10 +30,10 @@ LABELS: Final = {
     "on_hand_clamp_units": "Negative on-hand counts as 0",
     "on_order_clamp_units": "Negative on-order counts as 0",
     "base_position_units": "Base position B",
-    "reorder_point_units": "Reorder point s",
-    "order_up_to_units": "Order up to S",
-    "below_order_up_to_units": "One unit below S",
-    "batch_units": "From s to S",
+    "reorder_point_units": "Reorder point",
+    "order_up_to_units": "Order up to",
+    "below_order_up_to_units": "One unit below that level",
+    "batch_units": "Above the reorder point",
     "typed_units": "As typed",
     "demand_rate_micro": "Demand per day d",
     "demand_mad_micro": "Mean absolute deviation",
@@ -46,7 +47,7 @@ LABELS: Final = {
     "lead_time_centidays": "Lead time L",
     "service_z_micro": "Service factor z",
     "protection_demand_units": "Demand of the protection span",
-    "above_reorder_point_units": "B is above s by",
+    "above_reorder_point_units": "Base position above the reorder point",
     "minimum_raise_units": "Raised to the minimum",
     "limit_cut_units": "Cut to the limit",
     "pack_rounding_units": "Pack rounding",
@@ -117,6 +118,14 @@ def centidays_text(centidays: int | None) -> str:
     return f"{whole}.{rest:02d} d"
 
 
+def counted_text(number: int, one: str, many: str = "") -> str:
+    """Return a number with a noun, in English: `1 row`, `1,200 rows`.
+
+    `many` is the plural, by default `one` with an s. Pages use `ledger.nouns` instead.
+    """
+    return f"{number:,} {one if number == 1 else many or f'{one}s'}"
+
+
 def _sign(amount: int) -> str:
     return MINUS if amount < 0 else ""
 
@@ -152,10 +161,13 @@ def label(line: Line) -> str:
 def text(line: Line, time_text: Callable[[int], str]) -> str:
     """Return the line's value as text.
 
-    A positive `add` line begins with `+`. A text value is shown with blanks instead of underscores.
-    `time_text` formats the values of lines whose names end in `_us`.
+    A positive `add` line begins with `+`. A text value is shown with blanks instead of underscores,
+    and the code of a replenishment family as the family's label. `time_text` formats the values of
+    lines whose names end in `_us`.
     """
     amount = line.amount
+    if line.name == "replenish_family" and amount in FAMILIES:
+        return FAMILIES[str(amount)].label
     if not isinstance(amount, int):
         return UNKNOWN if amount is None else amount.replace("_", " ")
     if line.name.endswith("_us"):

@@ -5,6 +5,7 @@ cause of each movement, and the documents whose units are on order. Callers with
 pass causes and documents as `StockFacts`.
 """
 
+from inventory.explain.formatting import counted_text
 from inventory.explain.lines import Line, Section, Source, add, note, total
 from inventory.model.state import KeyState, Stock
 from inventory.model.value import value
@@ -115,7 +116,7 @@ def _fact_lines(facts: StockFacts) -> tuple[Line, ...]:
 def _counted(cause: Cause) -> str:
     if not cause.rows:
         return ""
-    rows = f"{cause.rows} row" if cause.rows == 1 else f"{cause.rows} rows"
+    rows = counted_text(cause.rows, "row")
     return f"{rows}: {cause.detail}" if cause.detail else rows
 
 

@@ -10,6 +10,7 @@ from ledger.kernel.refusal_text import moment_text, person
 from ledger.kernel.transactions import execute
 from ledger.kernel.unscoped_rows import read_one
 from ledger.messages import Message
+from ledger.nouns import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +60,8 @@ def locked_request(request_id: int) -> WaitingRequest:
     if request.status != "waiting":
         who, at = person(request.decided_by), request.decision_time
         what = Message(
-            "%(units)s units, %(reason)s",
-            units=f"{request.quantity_units:,}",
+            "%(units)s, %(reason)s",
+            units=counted(request.quantity_units, "unit"),
             reason=Message(request.reason.replace("_", " ")),
         )
         message = Message(

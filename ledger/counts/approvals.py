@@ -15,6 +15,7 @@ from ledger.kernel.errors import Conflict, refuse
 from ledger.kernel.idempotency import Done, run_command
 from ledger.kernel.transactions import database_now, execute, log_action
 from ledger.messages import Message
+from ledger.nouns import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,13 +109,13 @@ def _refuse_if_moved(count: WaitingDraft, shown_expected_units: int | None) -> N
             id=count.id,
         )
         raise Conflict(message)
-    if shown_expected_units not in (None, count.expected_units):
+    if shown_expected_units is not None and shown_expected_units != count.expected_units:
         message = Message(
-            "%(shown_expected_units)s units were expected when this page was loaded, and "
-            "%(expected_units)s are now, because earlier sales or bookings arrived late; "
-            "check the difference and approve again",
-            shown_expected_units=shown_expected_units,
-            expected_units=count.expected_units,
+            "the expected stock was %(shown)s when this page was loaded, and is %(now)s now, "
+            "because earlier sales or bookings arrived late; check the difference and approve "
+            "again",
+            shown=counted(shown_expected_units, "unit"),
+            now=f"{count.expected_units:,}",
         )
         raise Conflict(message)
 
@@ -150,9 +151,9 @@ def _check_second_count(count: WaitingDraft) -> None:
     is_first = count.stock_known and count.recount_of is None
     if is_first and is_variance_due(count.units, count.expected_units):
         message = Message(
-            "the count differs by %(variance_units)s units, more than the tolerance of "
+            "the count differs by %(variance)s, more than the tolerance of "
             "%(tolerance_units)s: a second blind count is needed first",
-            variance_units=f"{count.variance_units:+d}",
+            variance=counted(count.variance_units, "unit", f"{count.variance_units:+d}"),
             tolerance_units=tolerance_units(count.expected_units),
         )
         raise Conflict(message)

@@ -8,6 +8,7 @@ from ledger.kernel.errors import Conflict, refuse
 from ledger.kernel.refusal_text import person
 from ledger.kernel.unscoped_rows import read_one
 from ledger.messages import Message
+from ledger.nouns import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ def locked_draft(count_id: int) -> LockedCount:
     """Return a draft, locked until the transaction ends; raise `Conflict` for another status."""
     count = locked_count(count_id)
     if count.status == "approved":
-        who, units = person(count.approved_by), Message("%(units)s units", units=f"{count.units:,}")
+        who, units = person(count.approved_by), counted(count.units, "unit")
         message = Message(
             "%(who)s has approved count %(count_id)s of %(units)s already, %(write_time)s",
             who=who,

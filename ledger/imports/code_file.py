@@ -22,6 +22,7 @@ from ledger.items.gtin import digits_in
 from ledger.kernel.errors import ServiceError, refuse
 from ledger.kernel.refusal_text import refusal_text
 from ledger.messages import Message
+from ledger.nouns import counted
 
 REQUIRED: Final = ("sku", "code")
 OPTIONAL: Final = ("supplier", "units", "active")
@@ -109,7 +110,9 @@ def _columns(titles: list[str]) -> list[str]:
 def _row(line: int, columns: list[str], cells: list[str]) -> CodeRow | BadCodeRow:
     if len(cells) != len(columns):
         rule = Message(
-            "%(cells)s cells under %(columns)s columns", cells=len(cells), columns=len(columns)
+            "%(cells)s under %(columns)s",
+            cells=counted(len(cells), "cell"),
+            columns=counted(len(columns), "column"),
         )
         return BadCodeRow(line, ServiceError("form", None, rule))
     given = {name: cell.strip() for name, cell in zip(columns, cells, strict=True)}

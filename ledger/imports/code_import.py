@@ -28,7 +28,7 @@ from ledger.kernel.bulk_insert import Moved, moved_columns
 from ledger.kernel.errors import Conflict, ServiceError, refuse
 from ledger.kernel.idempotency import run_command
 from ledger.kernel.transactions import execute, fetch_all, fetch_column, log_action
-from ledger.messages import Message
+from ledger.messages import Counted, Message
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +76,12 @@ def import_codes(
             refuse(
                 "form",
                 None,
-                "1 row is wrong, and no row was saved"
-                if wrong == 1
-                else Message("%(wrong)s rows are wrong, and no row was saved", wrong=wrong),
+                Counted(
+                    "%(wrong)s row is wrong, and no row was saved",
+                    "%(wrong)s rows are wrong, and no row was saved",
+                    wrong,
+                    wrong=f"{wrong:,}",
+                ),
             )
         _write(plan, actor)
         return plan.counts

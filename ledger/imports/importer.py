@@ -16,6 +16,7 @@ from typing import Final, Literal, NamedTuple, TypeVar
 
 from typing_extensions import override
 
+from inventory.explain.formatting import counted_text
 from inventory.replenishment.families import OFF
 from ledger.imports.pace import Pace
 from ledger.imports.retail_file import BadRow, Line, RetailFile, open_retail_file
@@ -119,9 +120,10 @@ class ImportReport:
         listed = "".join(f"\n  line {bad.line}: {bad.reason}" for bad in self.bad_rows)
         unlisted = self.refused - len(self.bad_rows)
         return (
-            f"{self.rows} rows: {self.inserted} lines written, {self.already_there} were there"
-            f" already, {self.refused} refused; {self.keys} keys, {self.keys_ranged} newly ranged;"
-            f" {self.units_sold} units sold, {self.units_returned} returned,"
+            f"{counted_text(self.rows, 'row')}: {counted_text(self.inserted, 'line')} written,"
+            f" {self.already_there} were there already, {self.refused} refused;"
+            f" {counted_text(self.keys, 'key')}, {self.keys_ranged} newly ranged;"
+            f" {counted_text(self.units_sold, 'unit')} sold, {self.units_returned} returned,"
             f" revenue {self.revenue_minor} minor units; {self.seconds} s{summed}{listed}"
             + (f"\n  and {unlisted} more" if unlisted else "")
             + (_NEXT_STEP if self.refused else "")

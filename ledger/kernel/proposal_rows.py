@@ -13,6 +13,7 @@ from ledger.kernel.refusal_text import moment_text, person
 from ledger.kernel.row_parts import Keyed
 from ledger.kernel.unscoped_rows import read_all, read_one
 from ledger.messages import Message
+from ledger.nouns import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +74,7 @@ class NeedProposal(Proposal):
         return (
             ""
             if self.quantity_units is None
-            else Message(
-                " and asks for %(quantity_units)s units", quantity_units=f"{self.quantity_units:,}"
-            )
+            else Message(" and asks for %(units)s", units=counted(self.quantity_units, "unit"))
         )
 
 

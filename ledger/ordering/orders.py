@@ -23,6 +23,7 @@ from ledger.kernel.refusal_text import moment_text, person
 from ledger.kernel.transactions import database_now, execute, fetch_column, fetch_value, log_action
 from ledger.kernel.unscoped_rows import read_all, read_one
 from ledger.messages import Message, joined
+from ledger.nouns import counted
 from ledger.ordering import status as orders_status
 from ledger.ordering.lines import due_day_of
 from ledger.ordering.order_line import OrderLine, locked_drafts
@@ -211,12 +212,11 @@ def _refuse_moved(order_ref: str, lines: Sequence[OrderLine], shown_version: str
         return
     last = _last_change(order_ref, lines)
     message = Message(
-        "%(order_ref)s has changed since it was shown, by %(author)s: now %(lines)s "
-        "draft lines, %(lines_2)s units",
+        "%(order_ref)s has changed since it was shown, by %(author)s: now %(lines)s, %(units)s",
         order_ref=order_ref,
         author=last.author,
-        lines=len(lines),
-        lines_2=_units(lines),
+        lines=counted(len(lines), "draft line"),
+        units=counted(_units(lines), "unit"),
     )
     raise Conflict(message)
 

@@ -18,6 +18,7 @@ from ledger.kernel.idempotency import run_command
 from ledger.kernel.refusal_text import person
 from ledger.kernel.transactions import business_time_or_now, database_now, execute, log_action
 from ledger.messages import Message, gettext_noop
+from ledger.nouns import counted
 from ledger.ordering.lines import follow_receipts, open_order_units
 from ledger.ordering.order_line import locked_line
 from ledger.receiving.receipt_rows import Delivered
@@ -167,11 +168,11 @@ def _own_fresh_receipt(
     if shown_version not in (None, receipt.version):
         message = Message(
             "delivery %(shipment_id)s has changed since it was shown, by %(actor)s, "
-            "%(write_time)s: now %(received_units)s units received, %(damaged_units)s damaged",
+            "%(write_time)s: now %(received)s received, %(damaged_units)s damaged",
             shipment_id=shipment_id,
             actor=person(actor),
             write_time=receipt.write_time,
-            received_units=receipt.received_units,
+            received=counted(receipt.received_units, "unit"),
             damaged_units=receipt.damaged_units,
         )
         raise Conflict(message)

@@ -12,6 +12,7 @@ from ledger.kernel.row_parts import Stamped
 from ledger.kernel.transactions import business_time_or_now, fetch_column, insert, log_action
 from ledger.kernel.unscoped_rows import read_one
 from ledger.messages import Message, gettext_noop
+from ledger.nouns import counted
 from ledger.ordering import status as orders_status
 from ledger.ordering.lines import follow_receipts, open_order_units
 from ledger.ordering.order_line import OrderLine, locked_line
@@ -139,12 +140,12 @@ def _receivable(line_id: int, shown_open_units: int | None) -> tuple[OrderLine, 
     open_units = open_order_units(line)
     if shown_open_units is not None and shown_open_units != open_units:
         message = Message(
-            "order line %(line_id)s had %(shown_open_units)s units open when it was shown, "
-            "%(open_units)s are open now%(line_id_2)s",
+            "order line %(line_id)s had %(shown)s open when it was shown, and has %(open_units)s "
+            "open now%(last)s",
             line_id=line_id,
-            shown_open_units=shown_open_units,
-            open_units=open_units,
-            line_id_2=_last_receipt(line_id),
+            shown=counted(shown_open_units, "unit"),
+            open_units=f"{open_units:,}",
+            last=_last_receipt(line_id),
         )
         raise Conflict(message)
     return line, open_units
@@ -162,9 +163,9 @@ def _last_receipt(line_id: int) -> str:
     if newest is None:
         return ""
     return Message(
-        ": %(writer)s has received %(units)s units, %(write_time)s",
+        ": %(writer)s has received %(units)s, %(write_time)s",
         writer=newest.writer,
-        units=newest.units,
+        units=counted(newest.units, "unit"),
         write_time=newest.write_time,
     )
 
@@ -243,10 +244,10 @@ def _announced(shipment_id: int) -> ShipmentLine:
     )
     if shipment.status == "received":
         message = Message(
-            "delivery %(shipment_id)s was already received: %(received_units)s units, recorded by "
-            "%(writer)s, %(write_time)s; a delivery can be received only once",
+            "delivery %(shipment_id)s was already received: %(units)s, recorded by %(writer)s, "
+            "%(write_time)s; a delivery can be received only once",
             shipment_id=shipment_id,
-            received_units=shipment.received_units,
+            units=counted(shipment.received_units, "unit"),
             writer=shipment.writer,
             write_time=shipment.write_time,
         )

@@ -17,6 +17,7 @@ from ledger.kernel.proposals import Decision, refuse_if_moved
 from ledger.kernel.transactions import database_now
 from ledger.kernel.unscoped_rows import read_all
 from ledger.messages import Message
+from ledger.nouns import counted
 from ledger.ordering.lines import refuse_odd_units
 from ledger.ordering.order_minimum import below_minimum
 from ledger.ordering.orders import refuse_inactive
@@ -242,14 +243,14 @@ def _first_approval(row: NeedProposal, approval: ApproveReorder, known: Known) -
     than `approval` asks for.
     """
     line, who, at = known.ordered.get(row.id), row.decider, row.decision_time
-    if line is None and row.decided_units is None:  # a transfer answered the need
-        message = Message("%(who)s has already answered it with a transfer, %(at)s", who=who, at=at)
-        raise Conflict(message)
     if line is None:
+        if row.decided_units is None:
+            answered = "%(who)s has already answered it with a transfer, %(at)s"
+            raise Conflict(Message(answered, who=who, at=at))
         message = Message(
-            "%(who)s has already ordered %(decided_units)s units, %(at)s",
+            "%(who)s has already ordered %(units)s, %(at)s",
             who=who,
-            decided_units=row.decided_units,
+            units=counted(row.decided_units, "unit"),
             at=at,
         )
         raise Conflict(message)

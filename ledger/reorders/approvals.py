@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from ledger.messages import Message
+from ledger.nouns import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +128,7 @@ def ordered_text(*, who: str, units: int, order_ref: str, at: str) -> Message:
     return Message(
         "%(who)s has already ordered %(units)s as %(order_ref)s, %(at)s",
         who=who,
-        units=Message("1 unit") if units == 1 else Message("%(units)s units", units=f"{units:,}"),
+        units=counted(units, "unit"),
         order_ref=order_ref,
         at=at,
     )

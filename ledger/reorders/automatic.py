@@ -19,7 +19,7 @@ from inventory.tables.columns import QUANTITY_MAX
 from ledger.kernel.amounts import amount_text
 from ledger.kernel.pipeline import LIFE, OLDEST_US, is_stale
 from ledger.kernel.unscoped_rows import read_all
-from ledger.messages import Message, gettext_noop, joined
+from ledger.messages import Counted, Message, gettext_noop, joined
 from ledger.ordering.supplier_terms import days_of
 
 SETTLED_AFTER_US: Final = 60_000_000
@@ -104,16 +104,18 @@ def _policy(case: Case) -> Iterable[Reason | None]:
         yield Reason(
             "too_many",
             Message(
-                "no order line takes more than %(quantity_max)s units",
-                quantity_max=f"{QUANTITY_MAX:,}",
+                "no order line takes more than %(most)s units",
+                most=f"{QUANTITY_MAX:,}",
             ),
         )
     if case.quantity_units % case.pack_units:
         yield Reason(
             "odd_units",
-            Message(
-                "%(quantity_units)s units are no multiple of the pack of %(pack_units)s",
-                quantity_units=case.quantity_units,
+            Counted(
+                "%(units)s unit is no multiple of the pack of %(pack_units)s",
+                "%(units)s units are no multiple of the pack of %(pack_units)s",
+                case.quantity_units,
+                units=f"{case.quantity_units:,}",
                 pack_units=case.pack_units,
             ),
         )

@@ -18,6 +18,7 @@ from ledger.kernel.refusal_text import moment_text, person
 from ledger.kernel.transactions import execute, ledger_transaction, log_action
 from ledger.kernel.unscoped_rows import read_one
 from ledger.messages import Message
+from ledger.nouns import counted
 from ledger.tasks.kinds import COUNT_VARIANCE
 
 LONGEST_REASON: Final = 500
@@ -106,10 +107,10 @@ def acknowledge_variance(
 def _refuse_if_moved(variance: int, shown: int) -> None:
     if variance != shown:
         message = Message(
-            "the difference was %(shown)s units when this page was loaded, and is "
+            "the difference was %(shown)s when this page was loaded, and is "
             "%(variance)s now, because earlier sales or bookings arrived late; check it "
             "and choose again",
-            shown=f"{shown:+d}",
+            shown=counted(shown, "unit", f"{shown:+d}"),
             variance=f"{variance:+d}",
         )
         raise Conflict(message)
@@ -177,7 +178,7 @@ def _mark(record_id: str, action: str, reason: str, actor: str) -> RejectedRecor
     if len(given) > LONGEST_REASON:
         refuse(
             "reason",
-            Message("%(given)s characters", given=len(given)),
+            counted(len(given), "character"),
             Message("at most %(longest_reason)s characters", longest_reason=LONGEST_REASON),
         )
     sql = "SELECT *, app.key_text(key) AS inv_key FROM read_model.rejected WHERE id = %s"

@@ -12,6 +12,7 @@ from ledger.kernel.errors import Conflict
 from ledger.kernel.transactions import fetch_value, insert
 from ledger.kernel.unscoped_rows import read_all
 from ledger.messages import Message
+from ledger.nouns import counted
 from ledger.receiving.shipment_line import ShipmentLine
 from ledger.transfers.route import Route
 
@@ -91,10 +92,10 @@ def locked_transfer(shipment_line_id: int) -> LockedTransfer:
     legs = {row.leg: row for row in rows}
     if len(rows) != len(legs) or len(legs) != 2:  # noqa: PLR2004 -- one row leaves, one arrives
         message = Message(
-            "transfer %(reference)s has %(rows)s lines of this item instead of one that "
+            "transfer %(reference)s has %(rows)s of this item instead of one that "
             "leaves and one that arrives: ask an operator to correct it",
             reference=reference,
-            rows=len(rows),
+            rows=counted(len(rows), "line"),
         )
         raise Conflict(message)
     found = LockedTransfer(legs["transfer_out"], legs["transfer_in"])

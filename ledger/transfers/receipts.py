@@ -11,7 +11,8 @@ from ledger.kernel import checks
 from ledger.kernel.errors import Conflict, refuse
 from ledger.kernel.idempotency import run_command
 from ledger.kernel.transactions import database_now
-from ledger.messages import Message, gettext_noop
+from ledger.messages import Counted, Message, gettext_noop
+from ledger.nouns import counted
 from ledger.receiving.receipt_rows import Delivered, log_receipt, write_receipt
 from ledger.receiving.shipment_line import ShipmentLine, locked_shipment
 
@@ -44,10 +45,10 @@ def receive_transfer(
         arriving = _locked_inbound(shipment_line_id)
         if arriving.status == "received":
             message = Message(
-                "transfer %(shipment_line_id)s was already received: %(received_units)s units fit "
+                "transfer %(shipment_line_id)s was already received: %(received)s fit "
                 "for sale and %(damaged_units)s damaged, recorded by %(writer)s, %(write_time)s",
                 shipment_line_id=shipment_line_id,
-                received_units=arriving.received_units,
+                received=counted(arriving.received_units, "unit"),
                 damaged_units=arriving.damaged_units,
                 writer=arriving.writer,
                 write_time=arriving.write_time,
@@ -115,9 +116,12 @@ def _receive(arriving: ShipmentLine, delivered: Delivered, actor: str | None) ->
         refuse(
             "discrepancy_reason",
             None,
-            Message(
+            Counted(
+                "%(shipped)s unit was sent and %(arrived)s arrived: give a reason for the "
+                "difference",
                 "%(shipped)s units were sent and %(arrived)s arrived: give a reason for the "
                 "difference",
+                arriving.shipped_units,
                 shipped=f"{arriving.shipped_units:,}",
                 arrived=f"{delivered.arrived_units:,}",
             ),

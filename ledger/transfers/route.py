@@ -15,6 +15,7 @@ from ledger.kernel.errors import refuse
 from ledger.kernel.transactions import execute, fetch_column
 from ledger.kernel.unscoped_rows import read_one
 from ledger.messages import Message, gettext_noop, joined
+from ledger.nouns import counted
 
 BEYOND_STOCK: Final = gettext_noop("or confirm that more were sent than are recorded here")
 
@@ -127,11 +128,11 @@ def refuse_beyond_stock(
             ),
         )
     rule = Message(
-        "at most %(free)s: %(location)s has %(on_hand_units)s units of %(sku)s on hand, and "
+        "at most %(free)s: %(location)s has %(on_hand)s of %(sku)s on hand, and "
         "has promised %(promised_units)s to customers or other transfers",
         free=free,
         location=location,
-        on_hand_units=stock.on_hand_units,
+        on_hand=counted(stock.on_hand_units, "unit"),
         sku=sku,
         promised_units=stock.promised_units,
     )

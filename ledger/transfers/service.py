@@ -23,6 +23,7 @@ from ledger.kernel.transactions import (
     log_action,
 )
 from ledger.messages import Message, joined
+from ledger.nouns import counted
 from ledger.receiving.shipment_line import ShipmentLine
 from ledger.transfers.pair import LockedTransfer, Transfer, locked_transfer, write_pair
 from ledger.transfers.route import BEYOND_STOCK, Route, refuse_beyond_stock, refuse_unranged
@@ -278,11 +279,11 @@ def _must_be_planned(transfer: LockedTransfer) -> None:
     for row in (transfer.arriving, transfer.leaving):
         if row.status != "planned":
             message = Message(
-                "transfer %(transfer_ref)s is %(status)s already, %(shipped_units)s units by "
+                "transfer %(transfer_ref)s is %(status)s already, %(shipped)s by "
                 "%(writer)s, %(write_time)s",
                 transfer_ref=row.transfer_ref,
                 status=Message(row.status),
-                shipped_units=row.shipped_units,
+                shipped=counted(row.shipped_units, "unit"),
                 writer=row.writer,
                 write_time=row.write_time,
             )

@@ -259,8 +259,8 @@ def _refuse_too_many(owner: Owner) -> None:
     )
     if held >= MOST_WEBHOOKS:
         message = Message(
-            "%(name)s has %(held)s webhooks, which is the limit: delete one first",
+            "%(name)s has %(most)s webhooks, which is the limit: delete one first",
             name=owner.name,
-            held=held,
+            most=held,
         )
         raise Conflict(message)

@@ -77,7 +77,7 @@ def test_fetched_parts_are_verified_moved_into_place_and_found_again(programs, m
     fetched = fetch.ensure(said.append)
 
     assert fetched == fetch.present() == fetch.ensure()
-    assert said[-1].startswith("1 files verified in ")
+    assert said[-1].startswith("1 file verified in ")
 
 
 def test_parts_that_differ_from_the_list_are_named(programs, monkeypatch, tmp_path) -> None:

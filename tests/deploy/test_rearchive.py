@@ -210,9 +210,7 @@ def test_a_lost_manifest_is_refused_and_its_files_are_kept_until_they_are_compar
     done = rearchive("--report", "--json")
 
     assert moved.exit_code == 0, moved.output
-    assert (
-        f"{files} files with {records} records are in {archive.parent / 'former'}" in moved.output
-    )
+    assert f"{files} files with {records} records in {archive.parent / 'former'}" in moved.output
     assert "`inventory backfill rearchive --report` compares both" in moved.output
     assert early.exit_code == 1
     assert json.loads(early.stdout)["verdicts"] == {BEHIND: PARTITIONS}

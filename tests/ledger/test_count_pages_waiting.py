@@ -52,7 +52,9 @@ def test_an_approval_of_an_old_number_is_refused_beside_its_count(
     )
 
     assert answer.status_code == 409
-    assert "20 units were expected when this page was loaded, and 19 are now" in text(answer)
+    assert "The expected stock was 20 units when this page was loaded, and is 19 now" in text(
+        answer
+    )
     assert "Expected at" in text(answer)
 
 

@@ -254,7 +254,9 @@ def test_a_count_during_sales_keeps_its_second(shelf: psycopg.Connection) -> Non
     shown = expected(shelf, count_id)
     sell(shelf, 1, at - timedelta(minutes=5), "before, and late")
 
-    with pytest.raises(Conflict, match="20 units were expected when this page was loaded, and 19"):
+    with pytest.raises(
+        Conflict, match="expected stock was 20 units when this page was loaded, and is 19"
+    ):
         services.approve_waiting_count(count_id=count_id, actor="max", shown_expected_units=shown)
 
     done = services.approve_waiting_count(count_id=count_id, actor="max", shown_expected_units=19)

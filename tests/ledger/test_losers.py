@@ -306,7 +306,7 @@ def test_of_two_who_receive_a_line_the_second_reads_who_was_first_and_keeps_his_
     )
 
     units = typed[winner][f"received-{name}"]
-    assert re.search(rf"are open now: {winner} has received {units} units, {WHEN}\.", said(page))
+    assert re.search(rf"open now: {winner} has received {units} units, {WHEN}\.", said(page))
     assert re.search(
         rf'name="received-{name}"[^>]* value="{typed[loser][f"received-{name}"]}"',
         page.content.decode(),

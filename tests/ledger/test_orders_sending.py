@@ -138,7 +138,7 @@ def test_who_took_a_line_out_of_an_order_is_named_with_the_time(
     shown = f"2@{version(ledger, second)}"
     services.delete_order_line(line_id=second, actor="ann")
 
-    with pytest.raises(Conflict, match=rf"by ann, {WHEN}: now 1 draft lines, 10 units"):
+    with pytest.raises(Conflict, match=rf"by ann, {WHEN}: now 1 draft line, 10 units"):
         services.send_order(order_ref="X-1", shown_version=shown)
 
 
@@ -149,5 +149,5 @@ def test_who_changed_an_order_past_the_services_is_named_with_the_time(
     shown = f"1@{version(ledger, first)}"
     ledger.execute("UPDATE retail.purchase_order_line SET ordered_units = 7, recorded_by = 'edi'")
 
-    with pytest.raises(Conflict, match=rf"by edi, {WHEN}: now 1 draft lines, 7 units"):
+    with pytest.raises(Conflict, match=rf"by edi, {WHEN}: now 1 draft line, 7 units"):
         services.send_order(order_ref="X-1", shown_version=shown)

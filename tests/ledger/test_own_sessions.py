@@ -155,7 +155,7 @@ def test_a_command_lists_and_ends_sessions(command: Any, staff: psycopg.Connecti
     ended = command("end-sessions", "ann")
 
     assert ELSEWHERE in listed.stdout
-    assert "1 sessions of ann have ended" in ended.stdout
+    assert "1 session of ann has ended" in ended.stdout
     assert not is_in(browser)
     assert command("sessions", "nobody").exit_code == 1
 

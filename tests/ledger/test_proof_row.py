@@ -59,7 +59,7 @@ def test_a_difference_or_a_missed_night_is_named(home: Home, ledger: psycopg.Con
     other = proof(home)
 
     assert (other.verdict, other.repair) == ("failure", "inventory backfill prove --full")
-    assert other.found == "local-b, 0 h ago: 1 keys and 0 decisions differ: L1|TEA"
+    assert other.found == "local-b, 0 h ago: 1 key and 0 decisions differ: L1|TEA"
     record("local-c")
     assert proof(home).verdict == "ok"
 

@@ -67,7 +67,7 @@ def test_a_line_that_moved_since_it_was_shown_is_not_received(ledger: psycopg.Co
     )
 
     [loser] = [outcome for outcome in outcomes if isinstance(outcome, Conflict)]
-    assert "had 10 units open when it was shown, 0 are open now" in loser.what_changed
+    assert "had 10 units open when it was shown, and has 0 open now" in loser.what_changed
     assert "has received 10" in loser.what_changed
     assert [row[:3] for row in receipts(ledger)] == [(10, 0, 10)]
 
@@ -111,7 +111,7 @@ def test_a_delivery_of_several_lines_is_received_together_or_not_at_all(
         LineReceipt(second, Delivered(6), shown_open_units=6),
         LineReceipt(first, Delivered(10), shown_open_units=10),
     ]
-    with pytest.raises(Conflict, match="4 are open now"):
+    with pytest.raises(Conflict, match="has 4 open now"):
         services.receive_order(receipts=both, actor="ann")
     assert len(receipts(ledger)) == 1
 

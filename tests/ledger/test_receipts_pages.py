@@ -148,7 +148,7 @@ def test_the_second_of_two_receivers_is_told_and_keeps_his_input(
 
     page = text(answer)
     assert answer.status_code == 409
-    assert "0 are open now: bob has received 10" in page
+    assert "has 0 open now: bob has received 10 units" in page
     assert "nothing open any more" in page
     assert f'name="received-{line_id}-0"' in page
     assert 'value="10" data-received' in page

@@ -5,11 +5,13 @@ from datetime import UTC, date, datetime, timedelta, timezone
 
 import psycopg
 import pytest
+from django.test import override_settings
 
 from ledger import services
 from ledger.kernel.refusal_text import moment_text, refusal_text
 from ledger.kernel.refusal_text import person as person_text
 from ledger.messages import Message
+from ledger.nouns import counted
 from ledger.pricing.prices import FirstPrice
 from ledger.services import Conflict, ServiceError
 from tests.ledger.pages import form, person
@@ -59,6 +61,8 @@ def test_a_refusal_names_field_rule_and_value_as_the_page_does(
             "Das System sandte ihn",
         ),
         (Message("line %(id)s is sent", id=7), "Line 7 is sent", "7 ist gesendet"),
+        (counted(1, "unit"), "1 unit", "1 Einheit"),
+        (counted(2, "unit"), "2 units", "2 Einheiten"),
     ],
 )
 def test_a_conflict_begins_with_a_capital_letter_unless_it_begins_with_a_value(
@@ -69,15 +73,26 @@ def test_a_conflict_begins_with_a_capital_letter_unless_it_begins_with_a_value(
         "%(who)s has sent it": "%(who)s sandte ihn",
         "the system": "das System",
         "line %(id)s is sent": "%(id)s ist gesendet",
+        "%(number)s unit": "%(number)s Einheit",
+        "%(number)s units": "%(number)s Einheiten",
         "%(what)s. Nothing was written.": "%(what)s. Es wurde nichts geschrieben.",
     }
 
     assert Conflict(what).text == f"{english}. Nothing was written."
-    assert Conflict(what).said(texts.__getitem__) == f"{german}. Es wurde nichts geschrieben."
+
+    def in_german(one: str, many: str = "", number: int = 1) -> str:
+        return texts[many if many and number != 1 else one]
+
+    assert Conflict(what).said(in_german) == f"{german}. Es wurde nichts geschrieben."
 
 
-def test_a_moment_is_told_in_utc_wherever_it_was_meant() -> None:
-    assert moment_text(AT.astimezone(timezone(timedelta(hours=5)))) == "2026-11-21 10:42 UTC"
+def test_a_moment_is_told_by_the_clock_of_the_stores() -> None:
+    meant = AT.astimezone(timezone(timedelta(hours=5)))
+
+    assert moment_text(meant) == "2026-11-21 10:42 UTC"
+    with override_settings(STORES_TIME_ZONE="Europe/Berlin"):
+        assert moment_text(meant) == "2026-11-21 11:42 CET"
+        assert moment_text(datetime.max.replace(tzinfo=UTC)) == "9999-12-31 23:59 UTC"
 
 
 @pytest.mark.parametrize(

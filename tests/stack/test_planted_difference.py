@@ -117,7 +117,7 @@ def assert_shown_as_different(own: RunningStack, browser: OpenerDirector, key: s
     assert newest_proof(own) == (1, 0, False, key)
     alarm = proof_in_doctor(own)
     assert (alarm["verdict"], alarm["repair"]) == ("failure", "inventory backfill prove --full")
-    assert alarm["found"].endswith(f"1 keys and 0 decisions differ: {key}")
+    assert alarm["found"].endswith(f"1 key and 0 decisions differ: {key}")
     assert own.cli("doctor").returncode == 2
     assert "Different" in system_page(own, browser)
     assert f"<code>{key}</code>" in system_page(own, browser, "proofs/")

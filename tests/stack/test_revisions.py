@@ -152,7 +152,7 @@ def agree(stack: RunningStack, shop: Shop, keys: set[tuple[str, str]]) -> None:
     approve(stack, shop, DIGEST, keys - {("reorder", f"{shop.location}|C")})
     lapsed = stack.cli("backfill", "cutover", str(OTHER), "--approval", DIGEST)
     assert lapsed.returncode == 1
-    assert f"has lapsed: 1 of {len(keys)} differing keys were not approved" in lapsed.stderr
+    assert f"has lapsed: 1 of {len(keys)} differing keys not approved" in lapsed.stderr
     approve(stack, shop, DIGEST[::-1], keys)
     options = ("--rounds", "1", "--approval", DIGEST[::-1], "--json")
     watched = stack.cli("backfill", "shadow", str(OTHER), *options)

@@ -11,6 +11,7 @@ import pytest
 
 from deploy.stack.home import PROJECT
 from ledger.messages import Message, joined, translated
+from ledger.nouns import counted
 from tests.translation.pseudo import pseudo
 from webui.translation.__main__ import updated
 from webui.translation.catalogues import compile_catalogues, mo_bytes
@@ -96,10 +97,11 @@ def test_message_ids_are_found_where_they_are_stated() -> None:
     {% endblocktranslate %}{% blocktranslate count n=m %}{{ n }} c{% plural %}{{ n }} cs
     {%- endblocktranslate %}{{ who|default:_("D") }}"""
     module = """refuse("f", 1, "E"); raise_(Conflict(Message("F %(x)s", x=1)))
-gettext("G" if a else "H"); CodeField((), rule="I"); plural_noop("j", "js")"""
+gettext("G" if a else "H"); CodeField((), rule="I"); plural_noop("j", "js")
+Counted("k", "ks", 1)"""
 
     assert {one.id for one in of_template(template.replace("{%-", "{%"))} >= {"A %%", "D"}
-    assert {one.id for one in of_module(module)} == {"E", "F %(x)s", "G", "H", "I", "j"}
+    assert {one.id for one in of_module(module)} == {"E", "F %(x)s", "G", "H", "I", "j", "k"}
     assert {*of_script('text("K"); counted("l", "ls", 2)')} == {
         Found("K", "", ""),
         Found("l", "ls", ""),
@@ -114,10 +116,30 @@ def test_a_message_is_its_english_text_and_keeps_its_parts() -> None:
         "at least %(least)s: %(name)s": "%(name)s, ab %(least)s",
     }
 
+    def in_german(one: str, many: str = "", number: int = 1) -> str:
+        assert (many, number) == ("", 1)
+        return german.get(one, one)
+
     assert message == "at least 1,000 units: open"
-    assert translated(message, lambda text: german.get(text, text)) == "open, ab 1,000 Stück"
-    assert translated(joined([inner, "x"]), lambda text: german.get(text, text)) == "1,000 Stück, x"
+    assert translated(message, in_german) == "open, ab 1,000 Stück"
+    assert translated(joined([inner, "x"]), in_german) == "1,000 Stück, x"
     assert copy.deepcopy(message).values == message.values
+
+
+def test_a_counted_message_has_the_form_of_its_number_in_each_language() -> None:
+    def in_german(one: str, many: str = "", number: int = 1) -> str:
+        german = {"%(number)s record": ("%(number)s Satz", "%(number)s Sätze")}
+        return german[one][number != 1] if many else f"({one})"
+
+    numbers = {number: counted(number, "record") for number in (0, 1, 2, 1_200)}
+    message = Message("%(records)s wait", records=numbers[1])
+
+    assert [*numbers.values()] == ["0 records", "1 record", "2 records", "1,200 records"]
+    assert translated(numbers[1], in_german) == "1 Satz"
+    assert translated(numbers[1_200], in_german) == "1,200 Sätze"
+    assert translated(message, in_german) == "(1 Satz wait)"
+    assert counted(-1, "unit", "−1") == "−1 unit"
+    assert copy.deepcopy(numbers[2]).one == "%(number)s record"
 
 
 def test_a_pseudo_text_keeps_values_and_tags() -> None:

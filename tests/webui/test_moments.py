@@ -5,8 +5,9 @@ from datetime import UTC, date, datetime
 import pytest
 from pydantic import ValidationError
 
+from ledger.kernel.zones import zone_of
 from webui.config.environment import WebEnvironment
-from webui.shell.moments import datetime_of, day_text, moment_text, zone_of
+from webui.shell.moments import datetime_of, day_text, moment_text
 
 NOW = datetime(2026, 11, 24, 12, 0, tzinfo=UTC)  # a Tuesday
 

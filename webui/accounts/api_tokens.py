@@ -181,9 +181,9 @@ def _refuse_too_many(person: User) -> None:
     )
     if held >= MOST_TOKENS:
         message = Message(
-            "%(get_username)s has %(held)s tokens, which is the limit: end one first",
+            "%(get_username)s has %(most)s tokens, which is the limit: end one first",
             get_username=person.get_username(),
-            held=held,
+            most=held,
         )
         raise Conflict(message)
 

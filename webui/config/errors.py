@@ -9,7 +9,6 @@ from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.template import loader
-from django.utils.translation import gettext
 from django.views.csrf import csrf_failure
 from django.views.defaults import page_not_found, permission_denied, server_error
 
@@ -17,6 +16,7 @@ from ledger.messages import translated
 from webui.accounts.refusals import REASON
 from webui.accounts.sessions import lacks_second_factor
 from webui.shell.page import frame_of
+from webui.translation.messages import translate
 
 RETRY_S = 5
 
@@ -59,7 +59,7 @@ def handle_forbidden(request: HttpRequest, exception: Exception) -> HttpResponse
     setattr(request, REASON, str(exception))
     if _is_program(request):
         return permission_denied(request, exception)
-    context = {**_frame(request), "exception": translated(_reason(exception), gettext)}
+    context = {**_frame(request), "exception": translated(_reason(exception), translate)}
     return render(request, "403.html", context, status=403)
 
 

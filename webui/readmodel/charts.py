@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext
 
 from inventory.explain.days import FIRST, MARKDOWN, OUT, DemandDay, PriceDay, StockDay
+from ledger.kernel.amounts import amount_text
 from ledger.messages import gettext_noop
 from webui.readmodel.figures import (
     counted_text,
     micro_text,
-    money_text,
     signed_units_text,
     time_text,
     units_text,
@@ -65,7 +65,7 @@ def demand_chart(days: Iterable[DemandDay]) -> list[ChartDay]:
 
 def price_chart(days: Iterable[PriceDay]) -> list[ChartDay]:
     """Return the price at the end of each day, and the lowest price of the 30 days before."""
-    return [_row(day.day_us, [day.price_minor, day.lowest_minor], money_text) for day in days]
+    return [_row(day.day_us, [day.price_minor, day.lowest_minor], amount_text) for day in days]
 
 
 def _row(
@@ -108,10 +108,12 @@ def _demand_note(day: DemandDay) -> str:
         return _REASONS[day.reason]
     if not day.out_windows:
         return ""
-    return gettext("out of stock for %(out_windows)s of %(trading_windows)s windows") % {
-        "out_windows": day.out_windows,
-        "trading_windows": day.trading_windows,
-    }
+    text = ngettext(
+        "out of stock for %(out)s of %(trading)s window",
+        "out of stock for %(out)s of %(trading)s windows",
+        day.trading_windows,
+    )
+    return text % {"out": day.out_windows, "trading": day.trading_windows}
 
 
 def _demand_mark(day: DemandDay) -> str:

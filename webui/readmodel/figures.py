@@ -6,13 +6,14 @@ rule for the status. `STATUS_SQL` is the same rule for lists; a test compares th
 
 from typing import Final
 
-from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext
 
 from cdc.contracts import times
 from inventory.explain.formatting import UNKNOWN, centidays_text, micro_text, money_text, units_text
 from inventory.pricing.signals import cover_centidays, supply
-from ledger.messages import gettext_noop
-from webui.translation.nouns import NOUNS
+from ledger.messages import gettext_noop, translated
+from ledger.nouns import counted
+from webui.translation.messages import translate
 
 __all__ = [
     "LABELS",
@@ -31,6 +32,7 @@ __all__ = [
     "is_beyond_a_year",
     "micro_text",
     "money_text",
+    "signed_counted_text",
     "signed_money_text",
     "signed_units_text",
     "status_of",
@@ -146,9 +148,13 @@ def signed_money_text(minor: int | None) -> str:
 
 
 def counted_text(number: int, noun: str) -> str:
-    """Return a number with a noun of `NOUNS`: `1 unit`, `1,200 units`."""
-    one, many = NOUNS[noun]
-    return ngettext(one, many, number) % {"number": f"{number:,}"}
+    """Return a number with a noun of `ledger.nouns`: `1 unit`, `1,200 units`."""
+    return translated(counted(number, noun), translate)
+
+
+def signed_counted_text(number: int, noun: str) -> str:
+    """Return a movement with its sign and a noun: `+1 unit`, `−3 units`, `0 units`."""
+    return translated(counted(number, noun, signed_units_text(number)), translate)
 
 
 def time_text(at_us: int | None) -> str:

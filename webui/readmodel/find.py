@@ -24,6 +24,7 @@ from ledger.kernel.rows import select
 from ledger.messages import translated
 from webui.readmodel.product_search import Found, find_products, literal, products_query
 from webui.readmodel.stock import StockRow, stock_rows
+from webui.translation.messages import translate
 
 MOST_CARDS: Final = 12
 MOST_STORES: Final = 24
@@ -153,7 +154,7 @@ def why_not_found(text: str) -> str:
     problem = problem_of(text, matches(text))
     if problem == UNKNOWN:
         return ""
-    shown = translated(problem, gettext)
+    shown = translated(problem, translate)
     return gettext("This is %(problem)s.") % {"problem": shown}
 
 

@@ -15,6 +15,7 @@ from django.utils.translation import gettext
 from ledger.kernel.refusal_text import names_text
 from ledger.services import Conflict, ServiceError
 from webui.shell.forms import NextCardForm, Typed
+from webui.translation.messages import translate
 from webui.translation.refusals import conflict_text, refused_text
 
 _LONGEST_ID: Final = 200
@@ -33,7 +34,7 @@ def item_from_query(request: HttpRequest) -> Typed:
 def changed_text(columns: Collection[str]) -> str:
     """Return the message that names the changed columns, or that nothing changed."""
     return (
-        gettext("Changed: %(columns)s.") % {"columns": names_text(columns, gettext)}
+        gettext("Changed: %(columns)s.") % {"columns": names_text(columns, translate)}
         if columns
         else gettext("Nothing changed.")
     )

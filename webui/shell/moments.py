@@ -5,10 +5,9 @@ Callers pass the current time and the time zone, so that tests can choose them.
 
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from typing import Final
-from zoneinfo import ZoneInfo
 
 from django.utils import dateformat
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext
 
 from ledger.messages import gettext_noop
 
@@ -45,21 +44,16 @@ def day_text(day: date, *, today: date) -> str:
         return gettext(_NAMES[days])
     if abs(days) > NEAR_DAYS:
         return _day(day, today)
-    text = gettext("in %(days)s days") if days > 0 else gettext("%(days)s days ago")
+    if days > 0:
+        text = ngettext("in %(days)s day", "in %(days)s days", days)
+    else:
+        text = ngettext("%(days)s day ago", "%(days)s days ago", -days)
     return text % {"days": abs(days)}
 
 
 def datetime_of(at_us: int) -> datetime:
     """Return microseconds since 1970 UTC as an aware time."""
     return datetime.fromtimestamp(0, tz=UTC) + timedelta(microseconds=at_us)
-
-
-def zone_of(name: str) -> tzinfo:
-    """Return the time zone of an IANA name; raise `ZoneInfoNotFoundError` for an unknown name.
-
-    UTC needs no database of time zones, which a small container may lack.
-    """
-    return UTC if name == "UTC" else ZoneInfo(name)
 
 
 def _day(day: date, today: date) -> str:

@@ -24,7 +24,7 @@ _SINGULAR: Final = {
     "Conflict": 0,
     "FormReused": 0,
 }
-_PLURAL: Final = frozenset({"ngettext", "plural_noop"})
+_PLURAL: Final = frozenset({"ngettext", "plural_noop", "Counted"})
 _RULE: Final = "rule"
 # Calls in the output of `templatize` for a template: a text with its plural, or a text alone.
 _OF_TEMPLATE: Final = re.compile(

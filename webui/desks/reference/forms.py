@@ -13,6 +13,7 @@ from ledger.models import Location
 from ledger.services import Conflict, LedgerError, ServiceError
 from webui.shell.fields import ShownField
 from webui.shell.forms import CommandForm
+from webui.translation.messages import translate
 
 if TYPE_CHECKING:  # Django's class takes no parameter at run time
     from django.db.models import Model
@@ -36,13 +37,15 @@ class ReferenceForm(_Form):
         cleaned = super().clean()
         match self.refusal:
             case ServiceError(field=field, rule=rule):
-                shown = gettext("%(rule)s. Nothing was saved.") % {"rule": sentence(rule, gettext)}
+                shown = gettext("%(rule)s. Nothing was saved.") % {
+                    "rule": sentence(rule, translate)
+                }
                 self.add_error(field if field in self.fields else None, shown)
             case FormReused(what_changed=what):
-                self.add_error(None, sentence(what, gettext))
+                self.add_error(None, sentence(what, translate))
             case Conflict(what_changed=what):
                 shown = gettext("%(what)s. Nothing was saved. Check the form and save again.") % {
-                    "what": sentence(what, gettext)
+                    "what": sentence(what, translate)
                 }
                 self.add_error(None, shown)
             case _:

@@ -11,6 +11,7 @@ from ledger.kernel.refusal_text import label, value_text
 from ledger.kernel.rows import select
 from ledger.ordering.supplier_terms import ACTION, days_of
 from webui.readmodel.logged import LoggedAction
+from webui.translation.messages import translate
 
 MOST_SHOWN: Final = 100
 _CHANGES: Final = """
@@ -41,7 +42,7 @@ def changes_of(kind: type[Describe], code: str) -> list[PastChange]:
 
 
 def _moved_text(name: str, before: object, after: object) -> str:
-    named = {"field": label(name, gettext), "value": _value_text(name, after)}
+    named = {"field": label(name, translate), "value": _value_text(name, after)}
     if before is None:
         return f"{named['field']}: {named['value']}"
     text = gettext("%(field)s: %(value)s, was %(before)s")
@@ -51,4 +52,4 @@ def _moved_text(name: str, before: object, after: object) -> str:
 def _value_text(name: str, value: object) -> str:
     if name == "order_days_mask" and isinstance(value, int):
         return " ".join(map(gettext, days_of(value)))
-    return value_text(name, value, gettext) or gettext("empty")
+    return value_text(name, value, translate) or gettext("empty")

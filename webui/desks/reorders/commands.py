@@ -31,6 +31,7 @@ from webui.desks.reorders.forms import FIRST_PARTS, PartForm, PicksForm, Quantit
 from webui.desks.reorders.queries import name_of
 from webui.desks.transfers.forms import RouteForm
 from webui.readmodel.figures import counted_text
+from webui.readmodel.names import store_name
 from webui.shell.desk import Command
 from webui.shell.forms import SnoozeForm, Typed
 
@@ -95,8 +96,8 @@ def _ordered_text(outcome: Ordered | OrderedBefore) -> str:
     """Return the message for an approval; raise `Conflict` if the need was ordered before."""
     match outcome:
         case Ordered():
-            lines = len(outcome.line_ids)
-            words = gettext(" in %(lines)s lines") % {"lines": lines} if lines > 1 else ""
+            lines = counted_text(len(outcome.line_ids), "line")
+            words = gettext(" in %(lines)s") % {"lines": lines} if outcome.line_ids[1:] else ""
             ordered = counted_text(outcome.units, "unit")
             text = gettext(
                 "Ordered %(ordered)s of %(need)s as %(order_ref)s%(words)s: send it on Orders."
@@ -128,7 +129,7 @@ def _transferred(command: Command) -> str:
     asked = counted_text(route.units, "unit")
     text = gettext("Asked %(source)s for %(asked)s of %(need)s: transfer %(transfer_ref)s.")
     return text % {
-        "source": route.source,
+        "source": store_name(route.source),
         "asked": asked,
         "need": name_of(command.proposal),
         "transfer_ref": planned.transfer_ref,

@@ -14,6 +14,7 @@ from webui.desks.stock.home_store import chosen_store, home_store
 from webui.readmodel import find as selectors
 from webui.readmodel.choices import Choice, locations
 from webui.shell.page import render_page
+from webui.translation.messages import translate
 
 _SORTS: Final = (
     (selectors.NEAREST, gettext_noop("nearest first")),
@@ -73,7 +74,7 @@ def scan_code(request: HttpRequest) -> JsonResponse:
     try:
         item = scanned_item("", text)
     except ServiceError as refused:
-        rule = translated(refused.rule, gettext)
+        rule = translated(refused.rule, translate)
         return JsonResponse({"why": gettext("%(rule)s. Nothing was added.") % {"rule": rule}})
     return JsonResponse({"sku": item.sku, "units": item.pack_units})
 

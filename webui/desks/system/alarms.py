@@ -16,8 +16,9 @@ from ledger.webhooks.queries import MOST_COUNTED, Trouble
 from webui.desks.system.probes import DOWN, OK, Link
 from webui.desks.system.proofs import Proof, Prover
 from webui.desks.system.slot import Slot
-from webui.readmodel.figures import bytes_text, counted_text, units_text
+from webui.readmodel.figures import bytes_text, counted_text
 from webui.readmodel.price_stop import price_stop
+from webui.translation.messages import translate
 
 BAD, WARN = "bad", "warn"
 RECENT_US: Final = 3_600_000_000
@@ -94,7 +95,7 @@ def _of_stage(link: Link, now_us: int) -> Alarm:
     action, command = ADVICE[link.advice_of or link.name]
     return Alarm(
         severity=BAD if link.state == DOWN else WARN,
-        what=f"{gettext(link.name)}: {translated(link.summary, gettext)}",
+        what=f"{gettext(link.name)}: {translated(link.summary, translate)}",
         since_us=_since(link, now_us),
         action=action,
         command=command,
@@ -151,9 +152,10 @@ def of_proofs(proof: Proof | None, prover: Prover) -> list[Alarm]:
     url = reverse("proofs")
     if proof is not None and not proof.is_equal:
         keys, decisions = proof.keys_differing, proof.decisions_differing
-        what = gettext(
-            "The nightly proof found differences in %(keys)s keys and %(decisions)s proposals."
-        ) % {"keys": units_text(keys), "decisions": decisions}
+        what = gettext("The nightly proof found differences in %(keys)s and %(decisions)s.") % {
+            "keys": counted_text(keys, "key"),
+            "decisions": counted_text(decisions, "proposal"),
+        }
         action, command = (
             gettext("Compute history again in full."),
             "inventory backfill prove --full",

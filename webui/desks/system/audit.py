@@ -19,6 +19,7 @@ from ledger.messages import gettext_noop
 from ledger.ordering.supplier_terms import days_of
 from webui.readmodel.logged import LoggedAction
 from webui.shell.fields import days_text
+from webui.translation.messages import translate
 
 ALL, STORES, MINE = "all", "stores", "mine"
 PAGE_ROWS: Final = 50
@@ -120,7 +121,7 @@ class Entry(LoggedAction):
 def _label(name: str) -> str:
     if name in _NAMES:
         return gettext(_NAMES[name])
-    return label(name if name in LABELS else name.removesuffix(_CENTIDAYS), gettext)
+    return label(name if name in LABELS else name.removesuffix(_CENTIDAYS), translate)
 
 
 def _text(name: str, value: object) -> str:
@@ -138,7 +139,7 @@ def _text(name: str, value: object) -> str:
         case dict():
             return ", ".join(f"{key} {_text(key, each)}" for key, each in value.items())
         case _:
-            return value_text(name, value, gettext) or ("" if value is None else str(value))
+            return value_text(name, value, translate) or ("" if value is None else str(value))
 
 
 def entries(wanted: AuditFilter, whose: str, actor: str, before: int | None) -> list[Entry]:

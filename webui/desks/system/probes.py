@@ -18,6 +18,7 @@ from cdc.capture.client import ACCOUNT, CONNECTOR
 from cdc.contracts.topics import APP_ID, ON_HAND_CHANGELOG, STOCK_EVENTS
 from ledger.kernel.rows import select, select_one, select_value
 from ledger.messages import Message, gettext_noop
+from ledger.nouns import counted
 from webui.desks.system.last_errors import LastError, error_of
 from webui.desks.system.offsets import (
     PROBE_S,
@@ -224,8 +225,8 @@ def kafka() -> Link:
         "Kafka",
         OK,
         Message(
-            "%(records)s records in %(topic)s",
-            records=units_text(sum(found.values())),
+            "%(records)s in %(topic)s",
+            records=counted(sum(found.values()), "record"),
             topic=STOCK_EVENTS,
         ),
         details=[
@@ -250,7 +251,7 @@ def workers() -> Link:
     if state == OK and (restoring or lag > LAG_MOST):
         state = SLOW
     text = Message(
-        "%(records)s records, %(seconds)s s", records=units_text(lag), seconds=f"{waited:.1f}"
+        "%(records)s, %(seconds)s s", records=counted(lag, "record"), seconds=f"{waited:.1f}"
     )
     return Link("Workers", state, Message("group %(group)s", group=APP_ID), age_us, text, details)
 
@@ -294,7 +295,7 @@ def read_model() -> Link:
 
 def _projector_lag_text() -> str:
     lag = projector_lag()
-    return "" if lag is None else Message("%(records)s records", records=units_text(lag))
+    return "" if lag is None else counted(lag, "record")
 
 
 def automation() -> Link:

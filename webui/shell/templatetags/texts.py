@@ -6,11 +6,12 @@ from functools import cache
 from django import template
 from django.conf import settings
 from django.utils.html import json_script
-from django.utils.translation import get_language, gettext
+from django.utils.translation import get_language
 from django.utils.translation.trans_real import DjangoTranslation
 from django.views.i18n import JavaScriptCatalog
 
 from ledger.messages import translated
+from webui.translation.messages import translate
 
 register = template.Library()
 
@@ -18,13 +19,13 @@ register = template.Library()
 @register.filter(name="translated")
 def _translated(text: str | None) -> str:
     """Return a translatable text or `Message` in the page's language; an empty text for None."""
-    return translated(text or "", gettext)
+    return translated(text or "", translate)
 
 
 @register.filter
 def words(code: str | None) -> str:
     """Return a code as words: `cover_over_guard` as `cover over guard`, or their translation."""
-    return translated((code or "").replace("_", " "), gettext)
+    return translated((code or "").replace("_", " "), translate)
 
 
 @register.filter
