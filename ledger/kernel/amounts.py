@@ -4,7 +4,7 @@ from typing import Final
 
 from django.conf import settings
 
-from inventory.explain.formatting import money_text
+from inventory.explain.formatting import MINUS, money_text
 
 SYMBOLS: Final = {"EUR": "€", "GBP": "£", "USD": "$"}
 
@@ -15,5 +15,8 @@ def currency_mark() -> str:
 
 
 def amount_text(minor: int | None) -> str:
-    """Return minor units with the currency: `€1,234.50` for 123450; – for None."""
-    return money_text(minor) if minor is None else f"{currency_mark()}{money_text(minor)}"
+    """Return minor units with the currency: `€1,234.50`, `−€3.00`; – for None."""
+    if minor is None:
+        return money_text(minor)
+    sign = MINUS if minor < 0 else ""
+    return f"{sign}{currency_mark()}{money_text(abs(minor))}"

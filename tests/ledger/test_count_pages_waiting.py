@@ -30,7 +30,7 @@ def test_the_manager_sees_both_numbers_and_approves(shelf: psycopg.Connection) -
         shown_expected=20,
     )
 
-    assert "Variance −1 Worth at cost −4.00 Moved since the count −3" in said
+    assert "Variance −1 Worth at cost −€4.00 Moved since the count −3" in said
     assert "On hand now, and after approval 17 → 16" in said
     assert answer.headers["Location"] == "/counts/waiting/?location=L"
     history = text(max_.get(f"/counts/history/?location=L&sku=S&open={count_id}"))
@@ -101,8 +101,8 @@ def test_the_history_restates_a_variance_and_voids_a_young_count(
 
     voided = post(max_, "/counts/history/void?sku=S", count_id=count_id, reason="wrong shelf")
 
-    assert re.search(r"19 19 −1 0 late facts 0.00", restated)
-    assert re.search(r"19 20 −1 −1 −4.00", restored)
+    assert re.search(r"19 19 −1 0 late facts €0.00", restated)
+    assert re.search(r"19 20 −1 −1 −€4.00", restored)
     assert voided.headers["Location"] == "/counts/history/?sku=S"
     shown = text(max_.get(f"/counts/history/?sku=S&open={count_id}"))
     assert f"{count_id} void" in shown
@@ -149,7 +149,9 @@ def test_an_adjustment_says_what_it_means_before_it_is_booked(shelf: psycopg.Con
     assert "Another person has to approve it" in text(shown)
     assert booked.status_code == 302
     said = html.unescape(text(again))
-    assert "Waiting for another person's approval: S at L: on hand −26, unavailable +26," in said
+    assert (
+        "Waiting for another person's approval: S at Leeds: on hand −26, unavailable +26," in said
+    )
     assert "worth €104.00 at cost." in said
     assert '<option value="L" selected>' in again.content.decode()
     assert shelf.execute("SELECT count(*) FROM retail.stock_adjustment").fetchone() == (0,)
