@@ -14,6 +14,7 @@ from deploy.cli.bench_peers import bench_peers
 from deploy.cli.bench_pipeline import bench_pipeline
 from deploy.cli.bench_publish import bench_publish
 from deploy.cli.bench_rebalance import bench_rebalance
+from deploy.cli.bench_sinks import bench_sinks
 from deploy.cli.bench_verify import bench_verify
 from deploy.cli.bench_web import bench_web
 from deploy.cli.bench_workers import bench_workers
@@ -38,6 +39,7 @@ def register(app: typer.Typer) -> None:
     bench.command("pipeline")(measured(bench_pipeline))
     bench.command("publish")(measured(bench_publish))
     bench.command("rebalance")(measured(bench_rebalance))
+    bench.command("sinks")(measured(bench_sinks))
     bench.command("verify")(measured(bench_verify))
     bench.command("web")(bench_web)
     bench.command("workers")(measured(bench_workers))

@@ -1,9 +1,7 @@
 """`inventory bench web`: the pages over a large read model."""
 
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -62,32 +60,17 @@ def bench_web(
 def _database() -> Iterator["Server"]:
     """Run a migrated Postgres with the stack's settings. Delete its directory at the end."""
     from bench.web.run import Server  # noqa: PLC0415 -- loads the trading code
-    from deploy.peers.services import started  # noqa: PLC0415 -- only this command needs it
-    from deploy.stack import bootstrap  # noqa: PLC0415 -- as above
-    from deploy.stack.context import Context, Options  # noqa: PLC0415 -- as above
-    from deploy.stack.home import Home  # noqa: PLC0415 -- as above
-    from deploy.stack.ports import free_port  # noqa: PLC0415 -- as above
-    from deploy.stack.services import postgres  # noqa: PLC0415 -- as above
+    from deploy.peers import services  # noqa: PLC0415 -- only this command needs it
+    from deploy.stack.context import Options  # noqa: PLC0415 -- as above
 
-    with tempfile.TemporaryDirectory(prefix="inventory-web-") as scratch:
-        Path(scratch).chmod(0o711)  # Postgres runs as another account when we are root
-        home = Home(Path(scratch) / "home")
-        home.create()
-        ports: dict[str, int] = {}
-        for name in ("kafka", "postgres", "connect", "web"):
-            ports[name] = free_port(ports.values())
-        # A demo asks for no second factor.
-        context = Context(home, Options(demo=True), ports, home.secrets())
-        postgres.prepare(context)
-        with started(postgres.service(context), home):
-            target = bootstrap.server_of(context)
-            bootstrap.create_database(target)
-            bootstrap.migrate(target, context.environment("migrate"), home.log_of("migrate"))
-            yield Server(
-                database_url=target.database_url,
-                web_url=context.web_url,
-                variables=context.environment(
-                    "web", DJANGO_SETTINGS_MODULE="webui.config.settings"
-                ),
-                directory=home.log_of("web").parent,
-            )
+    options = Options(demo=True)  # a demo asks for no second factor
+    with (
+        services.scratch_context("inventory-web-", options, with_broker=False) as context,
+        services.migrated_database(context),
+    ):
+        yield Server(
+            database_url=context.database_url("postgres"),
+            web_url=context.web_url,
+            variables=context.environment("web", DJANGO_SETTINGS_MODULE="webui.config.settings"),
+            directory=context.home.logs,
+        )

@@ -1,4 +1,4 @@
-"""A separate broker for the bench, a Postgres if needed, and processes that end with the bench."""
+"""A separate broker and a Postgres for a bench, and processes that end with the bench."""
 
 import os
 import tempfile
@@ -12,6 +12,7 @@ from deploy.artifacts import fetch
 from deploy.artifacts.prerequisites import require_java
 from deploy.errors import StackError
 from deploy.peers.environments import Environments
+from deploy.stack import bootstrap
 from deploy.stack.context import Context, Options
 from deploy.stack.home import PROJECT, Home
 from deploy.stack.ports import free_port
@@ -24,27 +25,18 @@ _NAMES = ("kafka", "kafka_controller", "postgres", "connect", "web", "worker")
 
 @contextmanager
 def running(environments: Environments, *, with_postgres: bool) -> Iterator[tuple[Services, Path]]:
-    """Run the services on free loopback ports, in a directory that is deleted at the end."""
-    artifacts, java = fetch.ensure(), require_java()
-    with tempfile.TemporaryDirectory(prefix="inventory-peers-") as scratch, ExitStack() as stack:
-        home = Home(Path(scratch) / "home")
-        Path(scratch).chmod(0o711)  # Postgres runs as another account when we are root
-        home.create()
-        ports: dict[str, int] = {}
-        for name in _NAMES:
-            ports[name] = free_port(ports.values())
-        context = Context(home, Options(), ports, home.secrets(), artifacts, java)
-        kafka.prepare(context)
-        broker = stack.enter_context(started(kafka.service(context), home))
+    """Run a broker, and an empty Postgres if `with_postgres`, with a directory for their files."""
+    with scratch_context("inventory-peers-", with_broker=True) as context, ExitStack() as stack:
+        broker_pid = stack.enter_context(broker(context))
         database = 0
         if with_postgres:
             postgres.prepare(context)
-            database = stack.enter_context(started(postgres.service(context), home))
-        trials = Path(scratch) / "trials"
+            database = stack.enter_context(started(postgres.service(context), context.home))
+        trials = context.home.path.with_name("trials")
         trials.mkdir()
         services = Services(
             bootstrap=context.kafka_bootstrap,
-            broker_pid=broker,
+            broker_pid=broker_pid,
             launchers=environments.launchers,
             missing=environments.missing,
             start=_start,
@@ -52,10 +44,46 @@ def running(environments: Environments, *, with_postgres: bool) -> Iterator[tupl
             postgres_pid=database,
             worker_environment={
                 **context.variables_of("worker-1"),
-                "INVENTORY_WORKER_PORT": str(ports["worker"]),
+                "INVENTORY_WORKER_PORT": str(context.ports["worker"]),
             },
         )
         yield services, trials
+
+
+@contextmanager
+def scratch_context(
+    prefix: str, options: Options | None = None, *, with_broker: bool
+) -> Iterator[Context]:
+    """Yield a context with free loopback ports, whose home is deleted at the end of the block."""
+    artifacts, java = (fetch.ensure(), require_java()) if with_broker else (None, "")
+    with tempfile.TemporaryDirectory(prefix=prefix) as scratch:
+        Path(scratch).chmod(0o711)  # Postgres runs as another account when we are root
+        home = Home(Path(scratch) / "home")
+        home.create()
+        ports: dict[str, int] = {}
+        for name in _NAMES:
+            ports[name] = free_port(ports.values())
+        yield Context(home, options or Options(), ports, home.secrets(), artifacts, java)
+
+
+@contextmanager
+def broker(context: Context) -> Iterator[int]:
+    """Run a broker as long as the block; yield its process id."""
+    kafka.prepare(context)
+    with started(kafka.service(context), context.home) as pid:
+        yield pid
+
+
+@contextmanager
+def migrated_database(context: Context) -> Iterator[int]:
+    """Run a Postgres with all migrations as long as the block; yield its process id."""
+    postgres.prepare(context)
+    with started(postgres.service(context), context.home) as pid:
+        target = bootstrap.server_of(context)
+        bootstrap.create_database(target)
+        log = context.home.log_of("migrate")
+        bootstrap.migrate(target, context.environment("migrate"), log)
+        yield pid
 
 
 @contextmanager

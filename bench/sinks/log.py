@@ -1,0 +1,169 @@
+"""The log that the sinks read: facts of a generated retailer, and the records that workers write.
+
+The facts are folded in this process by the workers' engine. Its records go into the partition of
+their facts, in the order and with the headers of a worker. They are not in transactions: without
+the offsets of transaction markers, a position is a number of records.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Protocol
+
+from confluent_kafka import KafkaError, Producer
+
+from bench.fold_log import Event
+from bench.watch import BenchFailed
+from cdc.contracts.decisions import decode_price, decode_reorder
+from cdc.contracts.partition import partition_of
+from cdc.contracts.state import decode_window
+from cdc.contracts.topics import (
+    PARTITIONS,
+    PRICE_EVENTS,
+    REORDER_EVENTS,
+    SALES_WINDOWS_CHANGELOG,
+    STOCK_EVENTS,
+)
+from inventory.fold.partition import Partition
+from streams.engine.loop import handle_chunk
+from streams.engine.records import Positions, Send, SourceRecord, Stage
+from streams.engine.restore import START
+from streams.engine.store import OwnedPartition
+from streams.settings import WorkerSettings
+
+GENERATION: Final = 1
+_CHUNK: Final[int] = WorkerSettings.model_fields["chunk_records"].default
+_FLUSHED_S: Final = 120.0
+
+
+class Writer(Protocol):
+    """A writer of records into partitions of topics."""
+
+    def write(self, partition: int, send: Send) -> None:
+        """Write one record."""
+        ...
+
+
+class KafkaWriter:
+    """A writer into a broker."""
+
+    def __init__(self, bootstrap: str) -> None:
+        self._producer = Producer(
+            {"bootstrap.servers": bootstrap, "acks": "all", "enable.idempotence": True}
+            | {"compression.type": "zstd", "linger.ms": 20, "log_level": 3}
+            | {"message.max.bytes": 8 << 20}
+        )
+        self._failed: list[KafkaError] = []
+
+    def write(self, partition: int, send: Send) -> None:
+        """Write one record, and wait while the client's buffer is full."""
+        headers = list(send.headers)
+        while True:
+            try:
+                self._producer.produce(
+                    send.topic,
+                    send.value,
+                    send.key,
+                    partition=partition,
+                    headers=headers,
+                    on_delivery=self._delivered,
+                )
+                break
+            except BufferError:
+                self._producer.poll(0.1)
+        self._producer.poll(0)
+
+    def flush(self) -> None:
+        """Wait until the broker has acknowledged all records.
+
+        Raises:
+            BenchFailed: the broker refused a record, or didn't answer in time.
+        """
+        left = self._producer.flush(_FLUSHED_S)
+        if self._failed or left:
+            problem = f"{len(self._failed)} records of the log were refused, {left} unanswered"
+            raise BenchFailed(problem)
+
+    def _delivered(self, error: KafkaError | None, _message: object) -> None:
+        if error is not None:
+            self._failed.append(error)
+
+
+@dataclass(slots=True)
+class MadeLog:
+    """The end offset of each topic and partition, and the contents that the sinks must make.
+
+    `units` is the sum of on-hand over all keys. `windows` are keys of window rows with a sale or
+    return line, `reorders` and `prices` the ids of decisions.
+    """
+
+    ends: Counter[tuple[str, int]] = field(default_factory=Counter)
+    keys: int = 0
+    units: int = 0
+    windows: set[bytes] = field(default_factory=set)
+    reorders: set[str] = field(default_factory=set)
+    prices: set[str] = field(default_factory=set)
+
+    def records(self, *topics: str) -> int:
+        """Return the number of records in `topics`."""
+        return sum(end for (topic, _), end in self.ends.items() if topic in topics)
+
+
+class _Broker:
+    """The engine's broker: it writes the records of a chunk and counts them."""
+
+    def __init__(self, writer: Writer) -> None:
+        self._writer = writer
+        self.made = MadeLog()
+
+    def write(self, partition: int, send: Send) -> int:
+        """Write one record and return its offset."""
+        self._writer.write(partition, send)
+        self._note(send)
+        offset = self.made.ends[send.topic, partition]
+        self.made.ends[send.topic, partition] = offset + 1
+        return offset
+
+    async def acknowledged(self, partition: int, stages: Sequence[Stage]) -> Positions:
+        """Write the records of a chunk."""
+        ends = {}
+        for stage in stages:
+            for send in stage:
+                ends[send.topic] = self.write(partition, send) + 1
+        return ends
+
+    def _note(self, send: Send) -> None:
+        made = self.made
+        if send.topic == SALES_WINDOWS_CHANGELOG:
+            if decode_window(send.value)[1].had_line:
+                made.windows.add(send.key or b"")
+        elif send.topic == REORDER_EVENTS:
+            made.reorders.add(decode_reorder(send.value).output.id)
+        elif send.topic == PRICE_EVENTS:
+            made.prices.add(decode_price(send.value).output.id)
+
+
+def write_log(events: Iterable[Event], writer: Writer) -> MadeLog:
+    """Write the events into `stock.events`, and the records that workers make of them."""
+    return asyncio.run(_folded(events, _Broker(writer)))
+
+
+async def _folded(events: Iterable[Event], broker: _Broker) -> MadeLog:
+    every = [OwnedPartition(n, Partition(GENERATION), START) for n in range(PARTITIONS)]
+    waiting: list[list[SourceRecord]] = [[] for _ in every]
+    for event in events:
+        number = partition_of(event.key)
+        offset = broker.write(number, Send(STOCK_EVENTS, event.key, event.value))
+        chunk = waiting[number]
+        chunk.append(SourceRecord(offset, event.key, event.value))
+        if len(chunk) == _CHUNK:
+            await handle_chunk(chunk, every[number], broker)
+            chunk.clear()
+    for owned, chunk in zip(every, waiting, strict=True):
+        await handle_chunk(chunk, owned, broker)
+    made = broker.made
+    for owned in every:
+        made.keys += len(owned.published)
+        made.units += sum(state.stock.on_hand_units for state in owned.published.values())
+    return made

@@ -1,0 +1,220 @@
+"""The measured sinks: how each is started, where its committed position is, what it must have made.
+
+A position is the number of records whose effect is committed: rows with their positions in
+Postgres, files in the archive's manifest, records that the hub of the pages has got.
+"""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from subprocess import Popen
+from typing import Any, Final, LiteralString, Protocol
+
+import psycopg
+from psycopg import sql
+
+from analytics.archive.manifest import Manifest
+from analytics.archive.names import FLUSH
+from analytics.archive.writer import ROLL_ROWS
+from bench.sinks.log import MadeLog
+from cdc.contracts import tables
+from cdc.contracts.topics import (
+    ON_HAND_CHANGELOG,
+    PRICE_EVENTS,
+    REORDER_EVENTS,
+    STOCK_EVENTS,
+    STOCK_LATE,
+    STOCK_REJECTED,
+)
+from cdc.settings import Connections
+from streams.sinks import projector
+
+_POSITION: LiteralString = """
+SELECT coalesce(sum(next_offset), 0)::bigint FROM read_model.sink_position WHERE sink = %s
+"""
+_FROM_THE_START: LiteralString = """
+UPDATE read_model.sink_position SET next_offset = 0 WHERE sink = 'projector'
+"""
+
+_FLUSH_EVERY_S: Final = 0.2
+
+Start = Callable[[str, Sequence[str], Path], Popen[bytes]]
+Figures = Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The services that the sinks use, and the home of their files.
+
+    `start` runs Python with arguments, in the environment of the service that it names, and writes
+    its output into a file.
+    `database_url` is the address of a superuser.
+    """
+
+    bootstrap: str
+    database_url: str
+    broker_pid: int
+    postgres_pid: int
+    home: Path
+    start: Start
+
+
+class Position(Protocol):
+    """The function that returns a sink's committed position. `made` is the log that it reads."""
+
+    def __call__(self, made: MadeLog) -> int:
+        """Return the number of records whose effect is committed."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Sink:
+    """A sink of one measurement.
+
+    `service` names its environment, `arguments` are those of Python. `begins` is the log event
+    that precedes the first read. `expected` and `found` are the contents that it must make of the
+    log and those that it has made, by the same names.
+    """
+
+    name: str
+    service: str
+    arguments: Sequence[str]
+    begins: str
+    topics: Sequence[str]
+    position: Position
+    expected: Callable[[MadeLog], Figures]
+    found: Callable[[], Figures]
+    prepare: Callable[[], object] = lambda: None
+
+
+def sinks(place: Place, connection: psycopg.Connection) -> tuple[Sink, ...]:
+    """Return the sinks in the order of their measurement: the feed needs the projector's rows."""
+    return (
+        _archiver(place),
+        _projector(connection),
+        _actuator(connection),
+        _feed(place, connection),
+    )
+
+
+def _archiver(place: Place) -> Sink:
+    directory = Connections(home=place.home).archive_dir
+
+    def position(made: MadeLog) -> int:
+        """Return the archived records. Request the buffered ones once no full file is missing."""
+        manifest = Manifest(directory)
+        left = [
+            end - manifest.next_offset(number)
+            for (topic, number), end in made.ends.items()
+            if topic == STOCK_EVENTS
+        ]
+        if 0 < max(left) < ROLL_ROWS:
+            _request_flush(directory / FLUSH)
+        return made.records(STOCK_EVENTS) - sum(left)
+
+    return Sink(
+        name="archiver",
+        service="archiver",
+        arguments=("-m", "analytics.archive"),
+        begins="archiver follows",
+        topics=(STOCK_EVENTS,),
+        position=position,
+        expected=lambda made: {"archived records": made.records(STOCK_EVENTS)},
+        found=lambda: {"archived records": _archived(directory)},
+    )
+
+
+def _request_flush(file: Path) -> None:
+    """Touch the file, unless a request is younger than 0.2 s: each request writes a small file."""
+    if not file.exists() or time.time() - file.stat().st_mtime > _FLUSH_EVERY_S:
+        file.touch()
+
+
+def _archived(directory: Path) -> int:
+    return sum(file.rows for file in Manifest(directory).all_files())
+
+
+def _projector(connection: psycopg.Connection) -> Sink:
+    def expected(made: MadeLog) -> Figures:
+        return {
+            "keys": made.keys,
+            "units on hand": made.units,
+            "sales windows": len(made.windows),
+            "late sales": made.records(STOCK_LATE),
+            "rejected records": made.records(STOCK_REJECTED),
+        }
+
+    def found() -> Figures:
+        return {
+            "keys": _number(connection, tables.STOCK),
+            "units on hand": _number(connection, tables.STOCK, "sum(on_hand_units)"),
+            "sales windows": _number(connection, tables.SALES_WINDOW),
+            "late sales": _number(connection, tables.LATE_SALE),
+            "rejected records": _number(connection, tables.REJECTED),
+        }
+
+    return Sink(
+        name="projector",
+        service="projector",
+        arguments=("-m", "streams.sinks.projector"),
+        begins="sink reads",
+        topics=projector.TOPICS,
+        position=lambda _made: _stored(connection, "projector"),
+        expected=expected,
+        found=found,
+    )
+
+
+def _actuator(connection: psycopg.Connection) -> Sink:
+    return Sink(
+        name="actuator",
+        service="actuator",
+        arguments=("-m", "streams.sinks.actuator"),
+        begins="sink reads",
+        topics=(REORDER_EVENTS, PRICE_EVENTS),
+        position=lambda _made: _stored(connection, "actuator"),
+        expected=lambda made: {
+            "proposed orders": len(made.reorders),
+            "proposed prices": len(made.prices),
+        },
+        found=lambda: {
+            "proposed orders": _number(connection, tables.REORDER_PROPOSAL),
+            "proposed prices": _number(connection, tables.PRICE_PROPOSAL),
+        },
+    )
+
+
+def _feed(place: Place, connection: psycopg.Connection) -> Sink:
+    file = place.home / "feed-records"
+
+    def records() -> int:
+        return int(file.read_text(encoding="utf-8")) if file.exists() else 0
+
+    return Sink(
+        name="feed",
+        service="web",
+        arguments=("-m", "bench.sinks.feed", str(file)),
+        begins="changelog feed started",
+        topics=(ON_HAND_CHANGELOG,),
+        position=lambda _made: records(),
+        expected=lambda made: {"published levels": made.records(ON_HAND_CHANGELOG)},
+        found=lambda: {"published levels": records()},
+        # The feed starts at the offsets of the read model.
+        prepare=lambda: connection.execute(_FROM_THE_START),
+    )
+
+
+def _stored(connection: psycopg.Connection, sink: str) -> int:
+    return _first(connection.execute(_POSITION, (sink,)).fetchone())
+
+
+def _number(connection: psycopg.Connection, table: str, of: LiteralString = "count(*)") -> int:
+    query = sql.SQL("SELECT coalesce({}, 0)::bigint FROM {}").format(
+        sql.SQL(of), sql.Identifier(*table.split("."))
+    )
+    return _first(connection.execute(query).fetchone())
+
+
+def _first(row: tuple[Any, ...] | None) -> int:
+    return 0 if row is None else int(row[0])
