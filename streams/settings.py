@@ -40,8 +40,12 @@ class WorkerSettings(StreamSettings):
 
     @property
     def heartbeat_s(self) -> float:
-        """Return the interval of group heartbeats in seconds: a third of the session timeout."""
-        return self.session_timeout_s / 3
+        """Return the interval of group heartbeats in seconds: a sixth of the session timeout.
+
+        A member learns of a rebalance from the response. Until then, nobody folds the partitions of
+        a member that has left.
+        """
+        return self.session_timeout_s / 6
 
     @property
     def snapshot_dir(self) -> Path:

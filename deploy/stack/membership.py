@@ -1,8 +1,8 @@
-"""Removal of a worker that will not come back from its consumer group.
+"""Removal of a worker that will not come back from its consumer group, after its process has ended.
 
-A static member stays in its group when it stops, so that a restart moves no partitions. A member
-that never comes back would keep its partitions until its session times out after 6 s. Until then no
-worker folds them.
+A worker leaves its group by itself if it is asked to (`streams.stop_signals`). A worker that was
+killed, or had no time for that, is still a member. It would keep its partitions until its session
+times out after 6 s. Until then no worker folds them.
 """
 
 import asyncio

@@ -17,7 +17,7 @@ class Service:
     `ready` takes the pid and probes by the service's own protocol. A service must be ready within
     `ready_within_s` seconds; that time starts again whenever `is_progressing` returns True. `alive`
     is called while the service runs. If it returns False for too long, the supervisor restarts the
-    service.
+    service. `leave_signal` replaces `stop_signal` for a stop without a restart; None: it doesn't.
     """
 
     name: str
@@ -29,6 +29,7 @@ class Service:
     port: int | None = None
     url: str | None = None
     stop_signal: signal.Signals = signal.SIGTERM
+    leave_signal: signal.Signals | None = None
     ready_within_s: float = 120.0
     is_progressing: Probe = lambda _pid: False
     alive: ServiceProbe = lambda _pid: None

@@ -106,7 +106,7 @@ class Supervisor:
             entry.state, entry.last_exit = "stopping", None
             self._dirty = True
             if child.process is not None:
-                send_signal(child.identity, child.service.stop_signal)
+                send_signal(child.identity, _signal_of(child.service, reason))
         self._wake.set()
 
     def resume(self, name: str) -> None:
@@ -295,6 +295,12 @@ class Supervisor:
             entry.state, entry.pid = "stopped", None
         self.runtime.phase = "failed" if self.runtime.error else "down"
         self._try_write(math.inf)
+
+
+def _signal_of(service: Service, reason: StopReason) -> signal.Signals:
+    """Return the signal that stops the service for this reason."""
+    is_leaving = reason in (StopReason.RELEASE, StopReason.PAUSE)
+    return service.leave_signal or service.stop_signal if is_leaving else service.stop_signal
 
 
 def _end_together(children: list[Child]) -> None:

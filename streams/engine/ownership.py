@@ -137,6 +137,16 @@ class Ownership:
         self._attempt = asyncio.create_task(self._take_over(self.rebalances, self._attempt))
         await self._notify()
 
+    async def release(self) -> None:
+        """Give up all partitions, and return once their producers are closed.
+
+        A takeover that is under way ends first. Otherwise it could fence the next owner.
+        """
+        await self.revoked()
+        await self.assign(())
+        if self._attempt is not None:
+            await asyncio.wait([self._attempt])
+
     async def owned(self, partition: int) -> OwnedPartition | None:
         """Wait until the partition is ready, and return it. Return None if it is not assigned."""
         async with self._moved:

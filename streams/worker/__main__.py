@@ -1,8 +1,7 @@
-"""`python -m streams.worker`: one stream worker, which runs until SIGTERM."""
+"""`python -m streams.worker`: one stream worker, which runs until a signal stops it."""
 
 import sys
 
-import faust
 import uvloop
 from confluent_kafka import KafkaException
 
@@ -17,7 +16,7 @@ from streams.worker.topic_identity import refuse_other_topics
 
 
 def main() -> None:
-    """Run the worker. The exit code is 0 after SIGTERM, otherwise one of `streams.exit_codes`."""
+    """Run the worker. The exit code is 0 after a signal, otherwise one of `streams.exit_codes`."""
     settings = WorkerSettings()
     configure_logging(level=settings.log_level, service=settings.worker_id)
     try:
@@ -28,12 +27,8 @@ def main() -> None:
         die("worker can't start", error)
     collect_rarely()
     uvloop.install()
-    app = build_worker(settings, origins)
     sys.argv = sys.argv[:1]  # settings come from the environment; Faust would parse arguments
-    worker = faust.Worker(app, loglevel="WARNING", redirect_stdouts=False, quiet=True)
-    worker.spinner = None  # Faust's spinner would write into the log
-    worker.override_logging = False  # Faust's own lines are JSON too
-    worker.execute_from_commandline()
+    build_worker(settings, origins).execute_from_commandline()
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from streams.query.server import QueryServer
 from streams.settings import WorkerSettings
 from streams.worker.chunks import consume_chunks
 from streams.worker.loop_watchdog import watch
+from streams.worker.process import WorkerProcess
 from streams.worker.runtime import RESTORE_STALL_S, AddressTaken, Runtime, Stuck, die
 
 INSPECT_S = 5.0
@@ -28,8 +29,8 @@ MOST_INTERVALS = 10
 log = structlog.get_logger(__name__)
 
 
-def build_worker(settings: WorkerSettings, origins: TopicIds) -> faust.App:
-    """Return the app of a worker with a new runtime attached to it.
+def build_worker(settings: WorkerSettings, origins: TopicIds) -> WorkerProcess:
+    """Return the process of a worker, with a new runtime attached to its app.
 
     `origins` are the topic ids that `refuse_other_topics` returned before the start.
     """
@@ -41,8 +42,9 @@ def build_worker(settings: WorkerSettings, origins: TopicIds) -> faust.App:
     _attach_timers(app, runtime)
     _attach_gaps(app, runtime)
     _attach_snapshots(app, runtime)
-    _attach_queries(app, runtime)
-    return app
+    process = WorkerProcess(app)
+    _attach_queries(app, runtime, process)
+    return process
 
 
 def _stock_events(app: faust.App) -> faust.TopicT:
@@ -139,14 +141,14 @@ def _attach_snapshots(app: faust.App, runtime: Runtime) -> None:
             pause_s = min(max(every_s, took_s * SNAPSHOT_SHARE), every_s * MOST_INTERVALS)
 
 
-def _attach_queries(app: faust.App, runtime: Runtime) -> None:
+def _attach_queries(app: faust.App, runtime: Runtime, process: WorkerProcess) -> None:
     server = QueryServer(runtime)
 
     @app.on_before_shutdown.connect
     async def stop(_app: faust.App, **_: object) -> None:
         # Faust sends this signal once the consumer has stopped and the present batch is processed.
         await server.stop()
-        await runtime.close()
+        await runtime.close(app.consumer.leave_group if process.is_leaving else None)
 
     @app.task
     async def serve() -> None:

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import structlog
+from aiokafka.protocol.group import LeaveGroupRequest
 from faust.transport.consumer import ensure_TP
 from faust.transport.drivers.aiokafka import (
     SLOW_PROCESSING_NO_COMMIT_SINCE_START,
@@ -64,6 +65,23 @@ class QuickFetches(AIOKafkaConsumerThread):
         consumer._fetch_max_wait_ms = FETCH_WAIT_MS  # noqa: SLF001 -- no public way
         consumer._isolation_level = "read_committed"  # noqa: SLF001 -- as above
         return consumer
+
+    async def leave_group(self) -> None:
+        """Leave the consumer group, in the consumer's thread."""
+        await self.call_thread(self._close_and_leave)
+
+    async def _close_and_leave(self) -> None:
+        """Close aiokafka's coordinator, then send the request that removes this member.
+
+        aiokafka never sends it for a static member. A coordinator that is still open would join the
+        group again at its next heartbeat.
+        """
+        if self._consumer is None:
+            return  # not started yet, so no member
+        coordinator = self._consumer._coordinator  # noqa: SLF001 -- no public way
+        request = LeaveGroupRequest(coordinator.group_id, coordinator.member_id)
+        await coordinator.close()
+        await coordinator._send_req(request)  # noqa: SLF001 -- as above
 
 
 class ChunkConsumer(Consumer):
@@ -202,6 +220,19 @@ class ChunkConsumer(Consumer):
     def _new_offset(self, tp: TP) -> int | None:
         lane = self._lanes.get(tp)
         return super()._new_offset(tp) if lane is None else lane.position
+
+    async def leave_group(self) -> None:
+        """Commit what is acknowledged, then leave the consumer group at once.
+
+        Call this when Faust has stopped the fetcher and all lanes are closed.
+
+        Raises:
+            KafkaError: the broker didn't answer. The group removes this member when its session
+                times out.
+        """
+        await self.commit()
+        self._lanes.clear()  # a member that has left can't commit any more
+        await self._thread.leave_group()
 
     @override
     async def wait_empty(self) -> None:

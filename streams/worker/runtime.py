@@ -4,9 +4,10 @@ Any error ends the process before the chunk is acknowledged. The supervisor rest
 which restores the state after the last committed chunk.
 """
 
+import asyncio
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from types import MappingProxyType
 from typing import Final, Never
 
@@ -40,6 +41,8 @@ from streams.worker.snapshot_writer import SnapshotWriter
 from streams.worker.topic_identity import ORIGINS, refuse_recreated
 
 RESTORE_STALL_S = 120.0
+HAND_OVER_S = 3.0  # the supervisor kills the process after ten seconds, and snapshots take up to 4
+LeaveGroup = Callable[[], Awaitable[None]]
 NO_TOPIC_IDS: Final[TopicIds] = MappingProxyType({})
 
 log = structlog.get_logger(__name__)
@@ -172,11 +175,33 @@ class Runtime:
                 reasons=sorted({rejection.reason for rejection in effects.rejections}),
             )
 
-    async def close(self) -> None:
-        """Save snapshots and close all producers. Call this when no chunk is in work any more."""
-        await self.snapshot_writer.stop()
+    async def close(self, leave_group: LeaveGroup | None = None) -> None:
+        """Save snapshots and close all producers. Call this when no chunk is in work any more.
+
+        With `leave_group`, first give all partitions up and call it. Other workers then continue
+        while this one saves its snapshots.
+        """
+        owned = list(self.ownership.ready.values())
+        if leave_group is not None:
+            await self._hand_over(leave_group)
+        await self.snapshot_writer.stop(owned)
         await self.revoked()
         await self.producers.close()
+
+    async def _hand_over(self, leave_group: LeaveGroup) -> None:
+        """Close all producers, then leave the group. Log a warning if that fails.
+
+        The group then removes this member when the supervisor asks it to, or when its session
+        times out.
+        """
+        try:
+            async with asyncio.timeout(HAND_OVER_S):
+                await self.ownership.release()
+                await leave_group()
+        except (KafkaError, TimeoutError) as error:
+            log.warning("the group was not left", error=repr(error))
+        else:
+            log.info("group left")
 
     async def republish(self) -> None:
         """Send open decisions again, in case a consumer lost them. A failure ends the process."""

@@ -8,7 +8,7 @@ takes longer.
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -97,15 +97,17 @@ class SnapshotWriter:
             await asyncio.to_thread(prune, self._directory)
         return time.monotonic() - began
 
-    async def stop(self) -> None:
+    async def stop(self, partitions: Iterable[OwnedPartition]) -> None:
         """Write snapshots for up to `STOP_S` seconds. Call this when no chunk is being folded.
+
+        `partitions` may have new owners already. A restore checks a snapshot, so it may be older.
 
         A partition without a new snapshot is restored from its former snapshot and the changelogs.
         """
         self._stopping = True
         until = time.monotonic() + STOP_S
         async with self._at_work:
-            for owned in list(self._ready().values()):
+            for owned in partitions:
                 if self._has_moved(owned) and not owned.in_work and time.monotonic() < until:
                     with self._logged(owned):
                         save(owned, self._directory)

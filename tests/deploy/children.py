@@ -13,3 +13,15 @@ DEAF: Final = (
         "print('deaf', flush=True); time.sleep(600)"
     ),
 )
+# Writes "ready", and then the signal that ends it: SIGTERM or SIGUSR1.
+MEMBER: Final = (
+    sys.executable,
+    "-c",
+    (
+        "import signal\n"
+        "ends = {signal.SIGTERM: 'comes back', signal.SIGUSR1: 'leaves'}\n"
+        "signal.pthread_sigmask(signal.SIG_BLOCK, ends)\n"
+        "print('ready', flush=True)\n"
+        "print(ends[signal.sigwait(ends)], flush=True)\n"
+    ),
+)

@@ -4,6 +4,8 @@ import os
 import signal
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -16,13 +18,17 @@ from deploy.stack.processes import (
 from deploy.stack.runtime import Runtime, read_runtime
 from deploy.stack.service import Service
 from deploy.stack.supervisor import StopReason, Supervisor, delay_after
-from tests.deploy.children import SLEEP
+from tests.deploy.children import MEMBER, SLEEP
 
 pytestmark = pytest.mark.engines
 
 
 def service(home: Home, name: str, command: tuple[str, ...], rank: int = 0) -> Service:
     return Service(name, command, dict(os.environ), home.path, lambda _pid: True, rank)
+
+
+def lines(log: Path) -> list[str]:
+    return log.read_text(encoding="utf-8").splitlines() if log.exists() else []
 
 
 @pytest.fixture
@@ -100,6 +106,32 @@ def test_what_a_person_restarts_has_no_last_exit_any_more(
         lambda: read_runtime(home).services["sleeper"].asked_restarts == 1, timeout_s=60
     )
     assert read_runtime(home).services["sleeper"].last_exit is None
+
+
+@pytest.mark.parametrize(
+    ("reason", "told"),
+    [
+        (StopReason.RESTART, "comes back"),
+        (StopReason.REPAIR, "comes back"),
+        (StopReason.RELEASE, "leaves"),
+        (StopReason.PAUSE, "leaves"),
+    ],
+)
+def test_a_service_that_stays_away_gets_another_signal(
+    home: Home, supervisor: Supervisor, reason: StopReason, told: str
+) -> None:
+    supervisor.want(
+        replace(service(home, "member", MEMBER), leave_signal=signal.SIGUSR1),
+        service(home, "other", MEMBER),
+    )
+    log, other = home.log_of("member"), home.log_of("other")
+    assert wait_until(lambda: lines(log) == lines(other) == ["ready"], timeout_s=60)
+
+    supervisor.stop_service("member", reason)
+    supervisor.stop_service("other", reason)
+
+    assert wait_until(lambda: lines(log)[1:2] == [told], timeout_s=60)
+    assert wait_until(lambda: lines(other)[1:2] == ["comes back"], timeout_s=60)
 
 
 def test_a_full_disk_ends_nothing_that_runs(

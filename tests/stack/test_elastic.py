@@ -230,6 +230,8 @@ def test_scaling_to_three_and_back_under_load_loses_nothing(stack: RunningStack)
     names = {name for name in stack.runtime.services if name.startswith("worker-")}
     assert names == {"worker-1", "worker-2"}
     assert {name: stack.runtime.services[name].pid for name in kept} == kept
+    # By itself: the supervisor removes only ended workers, and with a longer delay.
+    assert '"group left"' in stack.home.log_of("worker-3").read_text(encoding="utf-8")
     assert_nothing_differs(stack)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import aiokafka
 import pytest
+from aiokafka.consumer.group_coordinator import GroupCoordinator
 from faust.tables import TableManager
 from faust.transport.base import Transport
 from faust.transport.drivers import aiokafka as driver
@@ -14,7 +15,7 @@ from faust.transport.drivers import aiokafka as driver
 import streams.worker.chunks as module
 from streams.app import NoTables, create_app
 from streams.settings import WorkerSettings
-from streams.worker.chunks import ChunkConsumer
+from streams.worker.chunks import ChunkConsumer, QuickFetches
 from tests.streams.rigged import ONE, rigged
 
 # Each private name that the module uses, with the parameters it relies on; None is an attribute.
@@ -33,6 +34,10 @@ CONTRACT: dict[str, tuple[type, tuple[str, ...] | None]] = {
     "_read_offset": (driver.Consumer, None),
     "_buffered_partitions": (driver.Consumer, None),
     "_stopped": (driver.Consumer, None),
+    "_thread": (driver.Consumer, None),
+    "_consumer": (driver.AIOKafkaConsumerThread, None),
+    "_coordinator": (aiokafka.AIOKafkaConsumer, None),
+    "_send_req": (GroupCoordinator, ("self", "request")),
     "_fetch_max_wait_ms": (aiokafka.AIOKafkaConsumer, None),
     "_isolation_level": (aiokafka.AIOKafkaConsumer, None),
 }
@@ -72,7 +77,8 @@ def test_every_private_name_that_is_used_is_in_the_contract() -> None:
     tree = ast.parse(Path(module.__file__).read_text(encoding="utf-8"))
     used = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
     private = {name for name in used if name.startswith("_") and not name.startswith("__")}
-    ours = set(vars(ChunkConsumer)) | {"_hot_topic", "_handler", "_most_records", "_on_failure"}
+    ours = {*vars(ChunkConsumer), *vars(QuickFetches)}
+    ours |= {"_hot_topic", "_handler", "_most_records", "_on_failure"}
     overridden = {name for name in vars(ChunkConsumer) if hasattr(driver.Consumer, name)}
 
     assert private - ours - {"_lanes", "_room"} <= CONTRACT.keys()

@@ -100,9 +100,9 @@ def test_a_partition_that_has_not_moved_is_not_written_again(tmp_path: Path) -> 
 
 def test_a_stop_writes_what_has_moved_and_leaves_a_failed_chunk_alone(tmp_path: Path) -> None:
     owner = Owner.of(30)
-    asyncio.run(owner.snapshot_writer(tmp_path / "good").stop())
+    asyncio.run(owner.snapshot_writer(tmp_path / "good").stop(owner.ready.values()))
     owner.ready[PARTITION].in_work = True
-    asyncio.run(owner.snapshot_writer(tmp_path / "bad").stop())
+    asyncio.run(owner.snapshot_writer(tmp_path / "bad").stop(owner.ready.values()))
 
     assert path_in(tmp_path / "good").exists()
     assert not (tmp_path / "bad").exists()
@@ -125,7 +125,7 @@ def test_a_stop_ends_the_round_that_is_under_way_and_saves_all_the_same(
         monkeypatch.setattr("streams.worker.snapshot_writer.asyncio.sleep", pause)
         rounding = asyncio.create_task(snapshot_writer.write_changed())
         await begun.wait()
-        await asyncio.gather(snapshot_writer.stop(), rounding)
+        await asyncio.gather(snapshot_writer.stop(owner.ready.values()), rounding)
 
     asyncio.run(stop())
 
@@ -170,7 +170,8 @@ def test_a_full_disk_is_told_and_ends_nothing(
 
     monkeypatch.setattr("os.fsync", full)
     with capture_logs() as logs:
-        asyncio.run(snapshot_writer.stop() if stopping else snapshot_writer.write_changed())
+        every = owner.ready.values()
+        asyncio.run(snapshot_writer.stop(every) if stopping else snapshot_writer.write_changed())
 
     assert [(entry["event"], "No space" in entry["reason"]) for entry in logs] == [
         ("snapshot not written", True)

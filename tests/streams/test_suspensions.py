@@ -54,8 +54,8 @@ def test_a_pause_after_which_the_session_may_be_over_is_a_long_one(
             server._suspensions._checked_s -= paused_s
             return (await found.ask(0, f"/iq/v1/store/on-hand/{quote(KEYS[0])}")).status
 
-    assert asyncio.run(run(served.SESSION_S / 3)) == 200
-    assert asyncio.run(run(served.SESSION_S * 2 / 3)) == 503
+    assert asyncio.run(run(served.SESSION_S * 4 / 6)) == 200
+    assert asyncio.run(run(served.SESSION_S * 5 / 6)) == 503
 
 
 def test_after_a_long_pause_an_acknowledged_chunk_proves_its_partition() -> None:

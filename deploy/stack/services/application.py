@@ -7,6 +7,7 @@ from deploy.stack.context import APPLICATIONS, HOST, WORKER_MODULE, Context
 from deploy.stack.home import PROJECT
 from deploy.stack.probes import probes_of
 from deploy.stack.service import Service
+from streams.stop_signals import LEAVE_SIGNAL
 
 # Services that write facts stop before services that read them.
 WRITERS: Final = ("heartbeat", "automation", "webhooks", "web")
@@ -27,6 +28,7 @@ def worker(context: Context, name: str) -> Service:
         ready=lambda pid: asked.ready(pid) is True,
         alive=asked.alive,
         stop_rank=1,
+        leave_signal=LEAVE_SIGNAL,
         port=port,
         url=url,
         # A restore of a million keys takes long. A worker whose restore makes no progress ends
