@@ -1,5 +1,6 @@
 """The settings of workers and sinks, read once at start from `INVENTORY_*` variables."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from pydantic import Field
@@ -54,6 +55,10 @@ class WorkerSettings(StreamSettings):
         Deleting it only makes the next restore longer.
         """
         return self.worker_dir / self.worker_id / "snapshots"
+
+    def all_snapshot_dirs(self) -> Sequence[Path]:
+        """Return the snapshot directories of all workers of this home and logic revision."""
+        return sorted(self.worker_dir.glob("*/snapshots"))
 
     @property
     def topics_file(self) -> Path:

@@ -195,6 +195,23 @@ def load(directory: Path, number: int, generation: int) -> Snapshot | None:
         raise SnapshotRefused(problem) from error
 
 
+def newest_first(directories: Iterable[Path], number: int, generation: int) -> list[Path]:
+    """Return the directories that have a snapshot of the partition, newest file first.
+
+    A directory that can't be read is the last one, so that `load` reports its error.
+    """
+    found: list[tuple[int, Path]] = []
+    for directory in directories:
+        try:
+            written_ns = file_of(directory, number, generation).stat().st_mtime_ns
+        except FileNotFoundError:
+            continue
+        except OSError:
+            written_ns = 0
+        found.append((written_ns, directory))
+    return [directory for _, directory in sorted(found, reverse=True)]
+
+
 def prune(directory: Path) -> None:
     """Delete files left unfinished by a crash, and all but the `MOST_FILES` newest snapshots.
 

@@ -110,7 +110,10 @@ class Runtime:
         self.metrics = Metrics()
         self.producers = PartitionProducers(settings.kafka_bootstrap, APP_ID, self._known_ends)
         self.snapshot_writer = SnapshotWriter(
-            settings.snapshot_dir, settings.generation, lambda: self.ownership.ready
+            settings.snapshot_dir,
+            settings.generation,
+            lambda: self.ownership.ready,
+            settings.all_snapshot_dirs,
         )
         self.ownership = Ownership(
             settings.generation,

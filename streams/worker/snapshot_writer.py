@@ -21,6 +21,7 @@ from streams.engine.snapshot import (
     SnapshotRefused,
     freeze,
     load,
+    newest_first,
     prune,
     save,
     snapshot_of,
@@ -56,15 +57,21 @@ class SnapshotCounts:
 
 
 class SnapshotWriter:
-    """The writer of a worker's snapshots in `directory`. `ready` returns its ready partitions."""
+    """The writer of a worker's snapshots in `directory`. `ready` returns its ready partitions.
+
+    `search` returns the directories in which `find` searches, by default only `directory`. Those of
+    other workers shorten the restore of a partition that moves to this worker.
+    """
 
     def __init__(
         self,
         directory: Path,
         generation: int,
         ready: Callable[[], Mapping[int, OwnedPartition]],
+        search: Callable[[], Iterable[Path]] | None = None,
     ) -> None:
         self._directory = directory
+        self._search = search or (lambda: (directory,))
         self._generation = generation
         self._ready = ready
         self._written_offsets: dict[int, int] = {}  # partition -> next offset in its newest file
@@ -73,16 +80,22 @@ class SnapshotWriter:
         self.counts = SnapshotCounts()
 
     async def find(self, partition: int) -> Snapshot | None:
-        """Return the partition's snapshot, or None if there is no file or it can't be used.
+        """Return the newest usable snapshot of the partition, or None if there is none.
 
-        If the file can't be used, log the reason.
+        If a file can't be used, log the reason. `restore` checks the snapshot of another worker
+        like one of this worker: each is the state after an acknowledged chunk.
         """
-        try:
-            return await asyncio.to_thread(load, self._directory, partition, self._generation)
-        except SnapshotRefused as refused:
-            self.counts.discarded += 1
-            log.warning("snapshot discarded", partition=partition, reason=str(refused))
-            return None
+        wanted = partition, self._generation
+        for directory in await asyncio.to_thread(self._directories, *wanted):
+            try:
+                return await asyncio.to_thread(load, directory, *wanted)
+            except SnapshotRefused as refused:
+                self.counts.discarded += 1
+                log.warning("snapshot discarded", partition=partition, reason=str(refused))
+        return None
+
+    def _directories(self, partition: int, generation: int) -> list[Path]:
+        return newest_first(self._search(), partition, generation)
 
     async def write_changed(self) -> float:
         """Write a snapshot of each ready partition that has a new next offset since its last one.

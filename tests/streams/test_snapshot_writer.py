@@ -56,6 +56,34 @@ def test_a_round_writes_what_a_restart_reads(tmp_path: Path) -> None:
     assert again.published == owner.ready[PARTITION].published
 
 
+def test_a_partition_that_moves_is_restored_from_the_newest_file_of_any_worker(
+    tmp_path: Path,
+) -> None:
+    broker = sold_history(60)
+    source = source_of(broker)
+    first, second, new = (tmp_path / name / "snapshots" for name in ("w-1", "w-2", "w-3"))
+
+    async def story() -> tuple[list[int], int]:
+        owned = await restore(PARTITION, GENERATION, broker)
+        writer, ready = broker.writer(PARTITION), {PARTITION: owned}
+        await handle_chunk(source[:20], owned, writer)
+        await SnapshotWriter(first, GENERATION, lambda: ready).write_changed()
+        await handle_chunk(source[20:40], owned, writer)
+        await SnapshotWriter(second, GENERATION, lambda: ready).write_changed()
+        os.utime(path_in(first), ns=(1, 1))
+        new.mkdir(parents=True)
+        other = SnapshotWriter(new, GENERATION, dict, lambda: (first, new, second))
+        found = []
+        for _ in range(3):
+            snapshot = await other.find(PARTITION)
+            found.append(0 if snapshot is None else snapshot.progress.next_offset)
+            newest = path_in(first) if len(found) > 1 else path_in(second)
+            newest.write_bytes(b"garbage")
+        return found, other.counts.discarded
+
+    assert asyncio.run(story()) == ([40, 20, 0], 3)
+
+
 def test_what_is_written_discarded_and_not_written_is_counted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
