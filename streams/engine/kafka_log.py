@@ -17,7 +17,9 @@ from streams.engine.records import FoundTopic, LogRecord, TopicIds
 
 FETCH_BYTES = 4 << 20
 BATCH = 20_000
-POLL_MS = 200
+# aiokafka returns records at once, but after a transaction marker it waits for the whole poll.
+# Nearly every range of a changelog ends with a marker, and a restore reads several ranges.
+POLL_MS = 20
 DESCRIBED_S = 30.0  # time limit of a request for topic ids and numbers of partitions
 STALLED_AFTER_S = 60.0  # longest wait for the next record of a range
 
