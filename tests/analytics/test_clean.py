@@ -192,11 +192,11 @@ def test_the_command_lists_first(runs: Path) -> None:
     done = CliRunner().invoke(app, ["backfill", "clean", "--yes"])
 
     assert (
-        "1 unused files or directories, 0.0 MB in runs: kept; `inventory backfill clean --yes`"
+        "1 unused file or directory, 0.0 MB in runs: kept; `inventory backfill clean --yes`"
         in asked.output
     )
     assert [Path(row["path"]).name for row in listed["runs"]] == ["spark"]
-    assert "1 unused files or directories, 0.0 MB in runs: removed" in done.output
+    assert "1 unused file or directory, 0.0 MB in runs: removed" in done.output
     assert "0 unused files or directories, 0.0 MB in runs: nothing to remove" in (
         CliRunner().invoke(app, ["backfill", "clean"]).output
     )

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from inventory.explain import formatting
 from inventory.explain.lines import Line, Section, Source, add, note, total
+from inventory.replenishment.families import FAMILIES
 
 
 @pytest.mark.parametrize(
@@ -25,6 +26,7 @@ from inventory.explain.lines import Line, Section, Source, add, note, total
         (note("reorder_id", None), "Reorder id", "–"),
         (note("reason", "above_reorder_point"), "Reason", "above reorder point"),
         (note("margin_permille", 200), "Margin permille", "200"),
+        (note("replenish_family", "sS"), "Reorder rule", FAMILIES["sS"].label),
     ],
     ids=lambda found: found.name if isinstance(found, Line) else None,
 )
