@@ -121,7 +121,7 @@ class Wanted:
 # By sorted column: the SQL of its value, and the value's type in a cursor. The factor 10^16 makes
 # urgency outweigh the money of any need, which is far below 10^16 minor units.
 _SORTS: Final[Mapping[str, tuple[str, str]]] = {
-    "urgency": ("(a.urgency * 10000000000000000::numeric - v.value_minor)", "numeric"),
+    "urgency": ("(a.urgency * 10000000000000000::bigint - v.value_minor)", "bigint"),
     "item": ("lower(coalesce(p.name, r.sku))", "text"),
     "store": ("lower(coalesce(lo.name, r.location))", "text"),
     "supplier": ("lower(v.supplier_name)", "text"),
@@ -135,18 +135,29 @@ SORTS: Final = frozenset(_SORTS)
 # True if an open task asks to count the item because it may be missing.
 PHANTOM_SQL: Final = """EXISTS (SELECT FROM app.task t WHERE t.kind = 'phantom_suspect'
     AND t.subject = {key} AND t.cleared_at IS NULL AND t.opened_at IS NOT NULL)"""
-ATTENTION_SQL: Final = f"""array_remove(ARRAY[
-        CASE WHEN v.supplier = '' THEN 'no_supplier' END,
-        CASE WHEN NOT v.supplier_active THEN 'supplier_inactive' END,
-        CASE WHEN s.on_hand_units < 0 THEN 'below_zero' END,
-        CASE WHEN {PHANTOM_SQL.format(key="r.inv_key")} THEN 'maybe_missing' END,
-        CASE WHEN mod(coalesce(r.quantity_units, 0), v.pack_units) <> 0 THEN 'odd_units' END,
-        CASE WHEN il.auto_max_minor > 0 AND v.value_minor > il.auto_max_minor
-            THEN 'above_limit' END
-    ], NULL) || r.flags"""
-URGENCY_SQL: Final = """CASE WHEN c.cover_centidays IS NULL THEN 2
+# A cover in days is units / rate. `_COVERED` is its dividend, for centidays and a rate in micro.
+_IS_COVERED: Final = "(v.rate_micro > 0 AND s.sku IS NOT NULL)"
+_COVERED: Final = """(greatest(0, s.available_to_sell_units)
+        + greatest(0, s.in_transit_units))::numeric * 100000000"""
+# The condition of each reason to look at a need, by its code, in the order of `attention`.
+_REASONS: Final[Mapping[str, str]] = {
+    "no_supplier": "v.supplier = ''",
+    "supplier_inactive": "NOT v.supplier_active",
+    "below_zero": "s.on_hand_units < 0",
+    "maybe_missing": PHANTOM_SQL.format(key="r.inv_key"),
+    "odd_units": "mod(coalesce(r.quantity_units, 0), v.pack_units) <> 0",
+    "above_limit": "il.auto_max_minor > 0 AND v.value_minor > il.auto_max_minor",
+}
+_CASES: Final = ", ".join(f"CASE WHEN {rule} THEN '{code}' END" for code, rule in _REASONS.items())
+ATTENTION_SQL: Final = f"array_remove(ARRAY[{_CASES}], NULL) || r.flags"
+# For all needs, Postgres evaluates these conditions without building the array of codes.
+_SECTION_SQL: Final = f"""CASE WHEN {" OR ".join(f"({rule})" for rule in _REASONS.values())}
+        OR cardinality(r.flags) > 0 THEN {LOOK_AT} ELSE {ROUTINE} END"""
+# Urgency 1 is a cover in centidays below the lead time. The rule is written as a product, because
+# Postgres divides numerics slowly: floor(x / r) < L is x < L·r.
+URGENCY_SQL: Final = f"""CASE WHEN NOT {_IS_COVERED} THEN 2
         WHEN s.available_to_sell_units <= 0 THEN 0
-        WHEN c.cover_centidays < v.lead_time_centidays THEN 1 ELSE 2 END"""
+        WHEN {_COVERED} < v.lead_time_centidays::numeric * v.rate_micro THEN 1 ELSE 2 END"""
 _FROM: Final = f"""
 FROM app.reorder_proposal r
 LEFT JOIN retail.item_location il ON il.inv_key = r.inv_key
@@ -166,15 +177,13 @@ CROSS JOIN LATERAL (
            coalesce(s.demand_rate_micro, il.initial_rate_micro, 0) AS rate_micro
 ) v
 CROSS JOIN LATERAL (
-    SELECT CASE WHEN v.rate_micro > 0 AND s.sku IS NOT NULL THEN div(
-        (greatest(0, s.available_to_sell_units) + greatest(0, s.in_transit_units))::numeric
-        * 100000000, v.rate_micro) END AS cover_centidays
+    SELECT CASE WHEN {_IS_COVERED} THEN div({_COVERED}, v.rate_micro) END AS cover_centidays
 ) c
 CROSS JOIN LATERAL (
     SELECT {ATTENTION_SQL} AS attention,
            {URGENCY_SQL} AS urgency
 ) a
-CROSS JOIN LATERAL (SELECT CASE WHEN cardinality(a.attention) > 0 THEN 0 ELSE 1 END AS section) g
+CROSS JOIN LATERAL (SELECT {_SECTION_SQL} AS section) g
 """
 # For all needs, join by location and SKU: the index `stock_list` has these columns, but no
 # `inv_key`. For few needs, join by the primary key; Postgres then drops the join if the query uses
