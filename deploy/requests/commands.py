@@ -15,6 +15,7 @@ from analytics.engines.code import code_hash, hash_of
 from cdc.contracts.history_requests import (
     COMPARE,
     EXPLAIN,
+    LIVE,
     PUBLISH,
     REVIEW,
     SHADOW,
@@ -60,7 +61,7 @@ def _extra(
 
 def _tree_option(settings: Connections, run: str) -> Iterator[str]:
     """Yield `--code=TREE` if the run used other rules than this code, and their tree is known."""
-    if run == "live":
+    if run == LIVE:
         return
     code = load(directories_of(runs_dir(settings), run)[0]).code
     if code != code_hash():

@@ -296,6 +296,23 @@ def test_a_comparison_preselects_two_runs_over_the_same_records(
     assert '<option value="live">' in form[0]
 
 
+def test_a_finished_run_is_compared_by_one_button(planted: psycopg.Connection) -> None:
+    client, execution = person("analyst"), import_module("ledger.requests.execution")
+    runs = [{"run": "local-a", "logic_revision": 2, "records": 8, "finished": True}]
+    execution.write_snapshot({"runs": runs})
+    switch(planted, 2, 1)
+
+    for records, present in ((8, "local-a"), (9, "live")):
+        path = post(client, "/history/ask", kind="run", set="safety_centidays=200")["Location"]
+        assert 'name="kind" value="compare"' not in page(client, path)
+        done = execution.Ended(0, "", {"run": "local-c", "records": records})
+        execution.finish(execution.take_next().id, done)
+
+        shown = page(client, path)
+        assert 'name="kind" value="compare"' in shown
+        assert f'name="a" value="{present}"><input type="hidden" name="b" value="local-c"' in shown
+
+
 def selected(shown: str) -> dict[str, list[str]]:
     """Return the selected options of the comparison's form by field."""
     return {

@@ -33,11 +33,11 @@ from analytics.backfill.finished import finished_of
 from analytics.backfill.run import runs_dir
 from analytics.damage import Damage
 from analytics.kafka import TopicUnreadable
+from cdc.contracts.history_requests import LIVE
 from cdc.contracts.topics import STOCK_EVENTS
 from cdc.contracts.versions import UnreadableRecord
 from cdc.settings import Connections
 
-LIVE: Final = "live"
 _NAMED: Final = 20
 _UNREACHABLE: Final = (KafkaException, TopicUnreadable, psycopg.OperationalError)
 _PENDING_ONLY: Final = (

@@ -113,6 +113,22 @@ def chosen_runs(runs: Sequence[Run], deciding: int | None) -> dict[str, str]:
     return {"a": a.run if a else "", "b": b.run if b else ""}
 
 
+def present_run(
+    runs: Sequence[Run], deciding: int | None, *, like: str, records: int | None
+) -> str:
+    """Return the newest comparable run of the deciding revision that has as many records.
+
+    Return `live` if no run but `like` fits. The live state can be compared with every run.
+    """
+    fit = (
+        one.run
+        for one in runs
+        if one.is_comparable and one.run != like and one.records == records
+        if one.logic_revision is not None and one.logic_revision == deciding
+    )
+    return next(fit, kinds.LIVE)
+
+
 def _run_of(run: Mapping[str, Any]) -> Run:
     units, done = run.get("units") or 0, run.get("units_finished") or 0
     return Run(

@@ -106,7 +106,7 @@ def key(request: HttpRequest, number: int) -> HttpResponse:
     if not rows:
         message = f"The comparison has no difference of the key {inv_key}."
         raise Http404(message)
-    given = {name: document[name].get("run", "live") for name in ("a", "b")}
+    given = {name: document[name].get("run", kinds.LIVE) for name in ("a", "b")}
     asked = same_request(kinds.EXPLAIN, given | {"key": inv_key})
     explained = None if asked is None or not asked.has_result else result_of(asked.id)
     context = {

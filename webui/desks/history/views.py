@@ -15,10 +15,16 @@ from django.views.decorators.http import require_GET, require_POST
 from cdc.contracts import history_requests as kinds
 from ledger.kernel.errors import ServiceError
 from ledger.messages import gettext_noop
-from ledger.requests.queries import Request, request_with, result_of, snapshot
+from ledger.requests.queries import DONE, Request, request_with, result_of, snapshot
 from ledger.requests.service import ask_history, cancel_request, confirm_request
 from webui.accounts.roles import SEE_HISTORY, requires
-from webui.desks.history.cards import card_of, chosen_runs, newest_cards, runs_of
+from webui.desks.history.cards import (
+    card_of,
+    chosen_runs,
+    newest_cards,
+    present_run,
+    runs_of,
+)
 from webui.desks.history.forms import CONFIRM, ActForm, AskForm
 from webui.desks.history.queries import recorded_proofs, switches
 from webui.desks.history.wording import KINDS, cell_text, command_text
@@ -110,12 +116,23 @@ def _show_request(request: HttpRequest, number: int, refusal: Refusal | None) ->
         "card": card_of(found, actor),
         "facts": _facts(document),
         "comparisons": _comparisons(document),
+        "sides": _sides_to_compare(found, document),
         "is_mine": found.requested_by == actor,
         "again_id": uuid4(),
         "refusal": refusal,
     }
     status = 200 if refusal is None else refusal.status
     return render_page(request, "history/request.html", context, status=status)
+
+
+def _sides_to_compare(found: Request, document: Any) -> dict[str, str]:  # noqa: ANN401 -- JSON
+    """Return A and B of the comparison that follows a finished run, or {} for another request."""
+    run = document.get("run") if isinstance(document, dict) else None
+    if found.kind != kinds.RUN or found.state != DONE or not run:
+        return {}
+    decided, records = switches(), document.get("records")
+    deciding = decided[0].revision if decided else None
+    return {"a": present_run(runs_of(snapshot()), deciding, like=run, records=records), "b": run}
 
 
 def known(number: int) -> Request:
