@@ -3,6 +3,7 @@
 import gzip
 import re
 from dataclasses import replace
+from html import unescape
 from html.parser import HTMLParser
 from itertools import product
 from typing import Any
@@ -207,17 +208,19 @@ def test_twenty_needs_become_sent_orders_with_two_requests(ledger: psycopg.Conne
     assert ledger.execute(lines).fetchall() == [(20, "sent", "sent")]
 
 
-def test_undo_brings_the_needs_back(ledger: psycopg.Connection) -> None:
+def test_undo_brings_the_needs_back_in_the_same_list(ledger: psycopg.Connection) -> None:
     client = twenty(ledger)
     page = Page(client.get("/reorders/"))
     client.post(page.action, bulk(page, do="send"))
-    waiting = html(client.get("/reorders/"))
+    waiting = html(client.get("/reorders/?location=L"))
     [send] = re.findall(r'name="send" value="(\d+)"', waiting)
+    [action] = set(re.findall(r'action="(/reorders/sends[^"]*)"', waiting))
 
     undone = client.post(
-        "/reorders/sends", {"send": send, "action": "undo", "command_id": str(uuid4())}
+        unescape(action), {"send": send, "action": "undo", "command_id": str(uuid4())}
     )
 
+    assert undone["Location"] == "/reorders/?location=L"
     again = html(client.get(undone["Location"]))
     assert "Undone: nothing was sent" in again
     assert len(re.findall("data-proposal=", again)) == 20

@@ -140,7 +140,10 @@ _DESKS: Final = ("reorders", "orders", "order")
 @require_POST
 @requires(MANAGE_ORDERS)
 def act(request: HttpRequest) -> HttpResponse:
-    """Undo a send that waits, or remove the notice about one that has ended."""
+    """Undo a send that waits, or remove the notice about one that has ended.
+
+    The query of the URL is that of the desk, so the person returns to the list with its filters.
+    """
     form = SendActionForm(request.POST)
 
     def refused(message: str, status: int) -> HttpResponse:
@@ -151,6 +154,8 @@ def act(request: HttpRequest) -> HttpResponse:
     back = reverse(desk if desk in _DESKS else "reorders")
     if desk == "order":
         back += f"?{urlencode({'ref': form.text('ref')})}"
+    elif request.GET:
+        back += f"?{request.GET.urlencode()}"
     return run_command(request, lambda: _executed(form, request.user.get_username()), refused, back)
 
 
