@@ -5,6 +5,7 @@ import { CARD, keepPlace } from "./place.js";
 import { say, swap } from "./swap.js";
 
 const EVERY_MS = 2_000;
+const TYPED_MS = 1_000;
 
 export function startDesk() {
   startReload();
@@ -16,9 +17,29 @@ function startReload() {
   document.addEventListener("click", (event) => {
     if (event.target.closest("[data-reload]")) location.reload();
   });
-  for (const form of document.querySelectorAll("form[data-autosubmit]")) {
-    form.addEventListener("change", () => form.requestSubmit());
-  }
+  for (const form of document.querySelectorAll("form[data-autosubmit]")) startFilter(form);
+}
+
+/**
+ * Submit a filter form when a value is chosen. On a closed select, each arrow or letter key is a
+ * change of its own, so a person who chooses with such keys ends the choice with Enter.
+ */
+function startFilter(form) {
+  let typedAt = -Infinity;
+  const isTyping = () => performance.now() - typedAt < TYPED_MS;
+  form.addEventListener("keydown", (event) => {
+    if (!event.target.matches("select") || event.key === "Tab") return;
+    if (event.key === "Enter") {
+      event.preventDefault();
+      form.requestSubmit();
+    }
+    // These keys open the list. Choosing from it is one change. Within a name, a space is a letter.
+    const opens = event.key === "F4" || event.altKey || (event.key === " " && !isTyping());
+    typedAt = opens ? -Infinity : performance.now();
+  });
+  form.addEventListener("change", () => {
+    if (!isTyping()) form.requestSubmit();
+  });
 }
 
 function startVersion() {

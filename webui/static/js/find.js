@@ -7,6 +7,7 @@ export function startFind() {
   const form = document.querySelector("form.seek");
   const field = form.elements.q;
   startScanner(form, field);
+  startStore(form, field);
   startRecent(form.dataset.person);
   startCamera(form, (code) => {
     field.value = code;
@@ -22,6 +23,16 @@ function startScanner(form, field) {
     event.preventDefault();
     field.focus();
     field.select();
+  });
+}
+
+/** After a choice by pointer, focus the search again: next, the person types or scans. */
+function startStore(form, field) {
+  let byKeys = false;
+  form.addEventListener("keydown", () => (byKeys = true));
+  form.addEventListener("pointerdown", () => (byKeys = false));
+  form.addEventListener("change", (event) => {
+    if (event.target.matches("select") && !byKeys) field.focus();
   });
 }
 

@@ -1,6 +1,6 @@
 // Keyboard shortcuts: ? shows them all, / searches, g and a key opens a desk, j and k move by rows,
-// x ticks a row. Fields ignore them. A switch disables them, because speech input and
-// unsteady hands press single keys by accident (WCAG 2.1.4).
+// x ticks a row or a closed group, a orders what is ticked, u undoes it. Fields ignore them. A switch
+// disables them, because speech input and unsteady hands press single keys by accident (WCAG 2.1.4).
 
 const SWITCH = "inventory-single-keys";
 
@@ -28,6 +28,8 @@ function run(event, map) {
   else if (event.key === "j") step(1);
   else if (event.key === "k") step(-1);
   else if (event.key === "x") tick();
+  else if (event.key === "a") order();
+  else if (event.key === "u") document.querySelector("[data-waiting] [value=undo]")?.click();
 }
 
 function isOn() {
@@ -55,13 +57,33 @@ function focusSearch(event) {
   field.select();
 }
 
+// Rows, and groups that are closed: the summary stands for all rows of its group.
+const STOPS = "tbody th a, article header a, [data-section]:not([open]) > summary";
+
+/** Focus the next row or closed group, or the previous one; from elsewhere the first or the last. */
 function step(by) {
-  const links = [...document.querySelectorAll("tbody th a, article header a")];
-  if (!links.length) return;
-  const at = links.indexOf(document.activeElement);
-  links[Math.min(links.length - 1, Math.max(0, at + by))].focus();
+  const stops = [...document.querySelectorAll(STOPS)].filter((stop) => stop.checkVisibility());
+  if (!stops.length) return;
+  const at = stops.indexOf(document.activeElement);
+  const to = at < 0 && by < 0 ? stops.length - 1 : at + by;
+  stops[Math.min(stops.length - 1, Math.max(0, to))].focus();
 }
 
 function tick() {
-  document.activeElement?.closest("tr, article")?.querySelector("input[type=checkbox]")?.click();
+  boxHere()?.click();
+}
+
+/** Return the checkbox of the focused row or group. */
+function boxHere() {
+  const here = document.activeElement;
+  if (here?.matches("[data-section] > summary")) return here.closest("section").querySelector("[data-pick-section]");
+  return here?.closest("tr, article")?.querySelector("input[type=checkbox]");
+}
+
+/** Press the bar's main button for the ticked rows; if none is ticked, for the focused row or group. */
+function order() {
+  const form = document.querySelector("form[data-picks]");
+  if (!form) return;
+  if (!document.querySelector("[name=pick]:checked")) tick();
+  form.querySelector("button.primary").click();
 }
