@@ -29,6 +29,15 @@ CUT_NUMBERS = """() => [...document.querySelectorAll("td.n")].filter(e => e.chec
     .filter(e => { const range = document.createRange(); range.selectNodeContents(e);
       return range.getClientRects().length > 1; })
     .map(e => e.textContent)"""
+# Placeholders that are wider than their fields. An empty search field keeps space for its button.
+CUT_PLACEHOLDERS = """() => [...document.querySelectorAll("input[placeholder]")]
+    .filter(e => e.checkVisibility() && e.placeholder)
+    .filter(e => { const style = getComputedStyle(e), pen = document.createElement("canvas");
+      const text = Object.assign(pen.getContext("2d"), { font: style.font });
+      const padding = parseFloat(style.paddingLeft) + parseFloat(style.paddingRight);
+      const button = e.type === "search" ? 16 : 0;
+      return text.measureText(e.placeholder).width > e.clientWidth - padding - button; })
+    .map(e => e.placeholder)"""
 # The controls of the page at whose centre a bar or a notice is, instead of the control.
 COVERED = """() => [...document.querySelectorAll("main :is(a, button, input, select, summary)")]
     .filter(e => e.checkVisibility())
@@ -163,6 +172,19 @@ def test_filters_fold_behind_one_button_on_a_phone(doors: Doors) -> None:
     page.set_viewport_size({"width": 1280, "height": 844})
     expect(button).to_be_hidden()
     expect(page.get_by_role("combobox", name="Status")).to_be_visible()
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_placeholders_stay_whole_on_a_phone(doors: Doors, language: str) -> None:
+    visitor = doors.log_in("manager", viewport=PHONE)
+    visitor.context.add_cookies([{"name": "django_language", "value": language, "url": doors.base}])
+    cut = {}
+
+    for path in ("/", "/find/", "/scan/", "/receiving/", "/orders/", "/prices/"):
+        page = visitor.open(path)
+        cut[path] = page.evaluate(CUT_PLACEHOLDERS)
+
+    assert {path: found for path, found in cut.items() if found} == {}
 
 
 def test_a_purchase_order_shows_every_column_on_a_phone_and_on_paper(
