@@ -1,6 +1,7 @@
 """Screenshots of the screens of a running stack, on one sheet per role.
 
     python -m tests.stack.browser.contact_sheet [--role buyer] [--to FOLDER] [--web ADDRESS]
+        [--language de]
 
 Each row of a role's sheet shows one page: one of its navigation, its first item, or an error page.
 The four columns are desktop and phone, light and dark. Run the module on a demo, because it logs in
@@ -55,6 +56,7 @@ def main() -> None:
         "--to", type=Path, default=Path("contact-sheet"), help="folder of the files"
     )
     parser.add_argument("--web", default="", help="address of the pages; default: the stack's own")
+    parser.add_argument("--language", default="en", help="language of the pages, like de")
     given = parser.parse_args()
     home = Home(default_home())
     base = given.web or _address(home)
@@ -66,7 +68,8 @@ def main() -> None:
             args=["--no-sandbox", "--disable-dev-shm-usage"],
         )
         for role in given.role or passwords:
-            shots = [*_shots(browser, base, role, passwords[role], given.to)]
+            session, paths = _enter(browser, base, role, passwords[role], given.language)
+            shots = [*_shots(browser, base, role, session, paths, given.to)]
             _write_sheet(browser, given.to, role, shots)
             sys.stdout.write(f"{given.to}/sheet-{role}.png\n")
         browser.close()
@@ -78,9 +81,10 @@ def _address(home: Home) -> str:
     return f"http://127.0.0.1:{runtime['services']['web']['port']}"
 
 
-def _shots(browser: Browser, base: str, role: str, password: str, to: Path) -> Iterator[Shot]:
-    """Log in once, then yield every page of the role in its four looks."""
-    session, paths = _enter(browser, base, role, password)
+def _shots(
+    browser: Browser, base: str, role: str, session: StorageState, paths: tuple[str, ...], to: Path
+) -> Iterator[Shot]:
+    """Yield every page of the role in its four looks."""
     for name, size in (("desktop", DESKTOP), ("phone", PHONE)):
         for scheme in SCHEMES:
             context = browser.new_context(
@@ -102,7 +106,7 @@ def _shots(browser: Browser, base: str, role: str, password: str, to: Path) -> I
 
 
 def _enter(
-    browser: Browser, base: str, role: str, password: str
+    browser: Browser, base: str, role: str, password: str, language: str
 ) -> tuple[StorageState, tuple[str, ...]]:
     """Return the session of the role and the addresses of its pages."""
     context = browser.new_context(viewport=DESKTOP, service_workers="block")
@@ -116,6 +120,7 @@ def _enter(
     links: list[str] = page.evaluate(_LINKS)
     page.goto(f"{base}/")
     item: str | None = page.evaluate(_ITEM)
+    context.add_cookies([{"name": "django_language", "value": language, "url": base}])
     session = context.storage_state()
     context.close()
     found = dict.fromkeys(
