@@ -29,8 +29,16 @@ class Shop:
     def key(self, sku: str) -> str:
         return f"{self.location}|{sku}"
 
-    def range(self, sku: str, units: int, *, name: str = "", price_minor: int = 999) -> str:
-        """Range, price and count an item. Return its key."""
+    def range(
+        self,
+        sku: str,
+        units: int,
+        *,
+        name: str = "",
+        price_minor: int = 999,
+        rate_micro: int | None = None,
+    ) -> str:
+        """Range, price and count an item with a first demand. Return its key."""
         self.sql(
             "INSERT INTO retail.location (code, name) VALUES (%s, %s) ON CONFLICT DO NOTHING",
             self.location,
@@ -49,12 +57,14 @@ class Shop:
         self.sql(
             "INSERT INTO retail.item_location (inv_key, location, sku, status, replenish_family,"
             " reorder_point_units, order_up_to_units, pack_units, supplier, cost_minor,"
-            " regular_minor) VALUES (%s, %s, %s, 'active', 'sS', %s, %s, %s, 'HOUSE', 400, %s)",
+            " regular_minor, initial_rate_micro)"
+            " VALUES (%s, %s, %s, 'active', 'sS', %s, %s, %s, 'HOUSE', 400, %s, %s)",
             *key,
             REORDER_POINT_UNITS,
             ORDER_UP_TO_UNITS,
             PACK_UNITS,
             price_minor,
+            rate_micro,
         )
         self.sql(
             "INSERT INTO retail.price_change (inv_key, location, sku, effective_from, price_minor,"
