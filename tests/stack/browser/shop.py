@@ -59,12 +59,7 @@ class Shop:
             " reorder_point_units, order_up_to_units, pack_units, supplier, cost_minor,"
             " regular_minor, initial_rate_micro)"
             " VALUES (%s, %s, %s, 'active', 'sS', %s, %s, %s, 'HOUSE', 400, %s, %s)",
-            *key,
-            REORDER_POINT_UNITS,
-            ORDER_UP_TO_UNITS,
-            PACK_UNITS,
-            price_minor,
-            rate_micro,
+            *(*key, REORDER_POINT_UNITS, ORDER_UP_TO_UNITS, PACK_UNITS, price_minor, rate_micro),
         )
         self.sql(
             "INSERT INTO retail.price_change (inv_key, location, sku, effective_from, price_minor,"
