@@ -166,7 +166,7 @@ def test_a_file_more_in_a_partition_is_refused_and_put_aside_by_the_printed_comm
     assert "copy.parquet: no line of the manifest lists this file" in said
     assert f"`{UNLISTED}` moves it away" in said
     listed = CliRunner().invoke(app, ["backfill", "clean"])
-    assert f"1 unused files or directories, 0.0 MB in runs: kept; `{UNLISTED}`" in listed.output
+    assert f"1 unused file or directory, 0.0 MB in runs: kept; `{UNLISTED}`" in listed.output
     assert path.with_name("copy.parquet").exists()
 
     done = CliRunner().invoke(app, shlex.split(UNLISTED)[1:])

@@ -41,7 +41,8 @@ def test_a_snoozed_need_is_shown_with_its_end_and_who_snoozed_it(
 
     assert "Proposal open" not in said
     assert re.search(
-        r"Proposal snoozed until 2026-03-02 12:00:00 by the item's own clock ?, by ann, 20", said
+        r"Proposal snoozed until 2 Mar( 2026)?, 12:00 by the item's own clock ?, by ann, to\w+ \d",
+        said,
     )
 
 
@@ -65,7 +66,7 @@ def test_a_snoozed_price_is_shown_with_its_end_and_who_snoozed_it(
 
     assert "Proposed: " not in said
     assert re.search(
-        r"Proposed price 8.99 snoozed until 2026-03-02 12:00:00 by the item's own clock ?,"
-        r" by pat, 20",
+        r"Proposed price €8.99 snoozed until 2 Mar( 2026)?, 12:00 by the item's own clock ?,"
+        r" by pat, to\w+ \d",
         said,
     )

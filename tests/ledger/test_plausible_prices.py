@@ -63,7 +63,7 @@ def test_a_lost_point_is_asked_back_with_the_input_kept(
     assert asked.status_code == 422
     assert "Price: more than twice or less than half of the last price, €24.99" in page
     assert 'name="price" type="text" inputmode="decimal" required maxlength="20"' in page
-    assert "> 2,499.00 is correct, though" in page
+    assert "> €2,499.00 is correct, though" in page
     # The price field and the confirming checkbox both have the typed price.
     assert {"price", "meant"} <= set(re.findall(r'name="(\w+)"[^>]* value="2499"', page))
     assert page.count('value="new label"') == 1

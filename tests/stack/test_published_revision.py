@@ -194,7 +194,7 @@ def test_it_holds_what_a_replay_gives_byte_for_byte_and_goes_on_there(
     replayed = states(stack, PROJECT, shop)
     assert states(stack, tree, shop) == replayed != {}
     assert {made_by for _, made_by in desk(stack, shop).values()} == {LOGIC_REVISION}
-    assert "workers of logic revision 5 run" in refused(stack, tree, run)
+    assert "worker of logic revision 5 runs" in refused(stack, tree, run)
     assert stack.cli("revision", "retire", str(PUBLISHED)).returncode == 0
     assert "has its own state already" in refused(stack, tree, recomputed(stack, *of_tree))
 
