@@ -30,6 +30,11 @@ _NO_COORDINATOR: Final = (
     KafkaError.COORDINATOR_NOT_AVAILABLE,
     KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
 )
+_NO_LEADER: Final = (
+    KafkaError.LEADER_NOT_AVAILABLE,
+    KafkaError.NOT_LEADER_FOR_PARTITION,
+    KafkaError.UNKNOWN_TOPIC_OR_PART,
+)
 _ALREADY_DELETED: Final = (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError.GROUP_ID_NOT_FOUND)
 
 
@@ -193,6 +198,7 @@ def _wait_for_leaders(client: AdminClient, topics: Iterable[Topic]) -> None:
 
     Raises:
         TimeoutError: a partition still has no leader after 30 s.
+        KafkaException: the broker answers with another error.
     """
     waiting = [TopicPartition(t.name, number) for t in topics for number in range(t.partitions)]
     deadline = time.monotonic() + _TIMEOUT_S
@@ -213,7 +219,9 @@ def _without_leader(client: AdminClient, tps: list[TopicPartition]) -> list[Topi
     for tp, answer in answers.items():
         try:
             answer.result(_TIMEOUT_S)
-        except KafkaException:
+        except KafkaException as error:
+            if error.args[0].code() not in _NO_LEADER:
+                raise
             found.append(tp)
     return found
 

@@ -17,7 +17,8 @@ class Service:
     `ready` takes the pid and probes by the service's own protocol. A service must be ready within
     `ready_within_s` seconds; that time starts again whenever `is_progressing` returns True. `alive`
     is called while the service runs. If it returns False for too long, the supervisor restarts the
-    service. `leave_signal` replaces `stop_signal` for a stop without a restart; None: it doesn't.
+    service. `leave_signal` is sent instead of `stop_signal` if the
+    service is removed or paused. With None, `stop_signal` is sent.
     """
 
     name: str

@@ -300,7 +300,7 @@ class Supervisor:
 def _signal_of(service: Service, reason: StopReason) -> signal.Signals:
     """Return the signal that stops the service for this reason."""
     is_leaving = reason in (StopReason.RELEASE, StopReason.PAUSE)
-    return service.leave_signal or service.stop_signal if is_leaving else service.stop_signal
+    return (service.leave_signal if is_leaving else None) or service.stop_signal
 
 
 def _end_together(children: list[Child]) -> None:

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import structlog
+from aiokafka.errors import for_code
 from aiokafka.protocol.group import LeaveGroupRequest
 from faust.transport.consumer import ensure_TP
 from faust.transport.drivers.aiokafka import (
@@ -81,7 +82,9 @@ class QuickFetches(AIOKafkaConsumerThread):
         coordinator = self._consumer._coordinator  # noqa: SLF001 -- no public way
         request = LeaveGroupRequest(coordinator.group_id, coordinator.member_id)
         await coordinator.close()
-        await coordinator._send_req(request)  # noqa: SLF001 -- as above
+        answer = await coordinator._send_req(request)  # noqa: SLF001 -- as above
+        if answer.error_code:
+            raise for_code(answer.error_code)
 
 
 class ChunkConsumer(Consumer):
@@ -227,8 +230,8 @@ class ChunkConsumer(Consumer):
         Call this when Faust has stopped the fetcher and all lanes are closed.
 
         Raises:
-            KafkaError: the broker didn't answer. The group removes this member when its session
-                times out.
+            KafkaError: the broker didn't answer, or refused the request. The group removes this
+                member when its session times out.
         """
         await self.commit()
         self._lanes.clear()  # a member that has left can't commit any more

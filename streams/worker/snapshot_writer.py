@@ -88,10 +88,13 @@ class SnapshotWriter:
         wanted = partition, self._generation
         for directory in await asyncio.to_thread(self._directories, *wanted):
             try:
-                return await asyncio.to_thread(load, directory, *wanted)
+                found = await asyncio.to_thread(load, directory, *wanted)
             except SnapshotRefused as refused:
                 self.counts.discarded += 1
                 log.warning("snapshot discarded", partition=partition, reason=str(refused))
+            else:
+                if found is not None:  # its worker may have deleted the file since it was listed
+                    return found
         return None
 
     def _directories(self, partition: int, generation: int) -> list[Path]:

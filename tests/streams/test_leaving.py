@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from aiokafka.errors import GroupCoordinatorNotAvailableError
+from aiokafka.errors import GroupCoordinatorNotAvailableError, UnknownMemberIdError
 from structlog.testing import capture_logs
 
 from cdc.contracts.state import encode_state
@@ -17,10 +17,13 @@ from streams.app import create_app
 from streams.engine.memory import MemoryBroker
 from streams.engine.records import Fenced
 from streams.engine.snapshot import file_of
+from streams.query.server import QueryServer
 from streams.settings import WorkerSettings
 from streams.stop_signals import LEAVE_SIGNAL
 from streams.worker import runtime as runtimes
+from streams.worker.agents import build_worker
 from streams.worker.process import WorkerProcess
+from streams.worker.runtime import Runtime
 from tests.streams.lives import GENERATION, PARTITION, source_of
 from tests.streams.rigged import ONE, Rig, run, until
 from tests.streams.test_engine import sold_history
@@ -151,16 +154,18 @@ class Coordinator:
 
     group_id = "group"
 
-    def __init__(self) -> None:
+    def __init__(self, error_code: int = 0) -> None:
         self.member_id = "worker-1-abc"
+        self._error_code = error_code
         self.done: list[str] = []
 
     async def close(self) -> None:
         self.member_id = ""
         self.done.append("close")
 
-    async def _send_req(self, request: Any) -> None:
+    async def _send_req(self, request: Any) -> Any:
         self.done.append(f"leave {request._group} {request._member_id}")
+        return SimpleNamespace(error_code=self._error_code)
 
 
 def test_a_member_commits_and_closes_its_coordinator_before_it_leaves() -> None:
@@ -187,11 +192,47 @@ def test_a_member_commits_and_closes_its_coordinator_before_it_leaves() -> None:
     assert len(rig.committed) == 1
 
 
+def test_a_refused_request_to_leave_is_an_error() -> None:
+    async def test(rig: Rig) -> None:
+        coordinator = Coordinator(UnknownMemberIdError.errno)
+        rig.consumer._thread._consumer = SimpleNamespace(_coordinator=coordinator)
+        with pytest.raises(UnknownMemberIdError):
+            await rig.consumer._thread._close_and_leave()
+
+    run(test)
+
+
 def test_a_consumer_that_has_not_started_is_no_member() -> None:
     async def test(rig: Rig) -> None:
         await rig.consumer._thread._close_and_leave()
 
     assert run(test).consumer._thread._consumer is None
+
+
+@pytest.mark.parametrize("is_leaving", [True, False])
+def test_only_a_worker_that_leaves_calls_its_group(
+    monkeypatch: pytest.MonkeyPatch, *, is_leaving: bool
+) -> None:
+    given: list[Any] = []
+
+    async def close(_runtime: Any, leave_group: Any) -> None:
+        given.append(leave_group)
+
+    async def stop(_server: Any) -> None:
+        pass
+
+    monkeypatch.setattr(Runtime, "close", close)
+    monkeypatch.setattr(QueryServer, "stop", stop)
+
+    async def shut_down() -> Any:
+        process: Any = build_worker(WorkerSettings(), {})
+        process.is_leaving = is_leaving
+        await process.app.on_before_shutdown.send()
+        return process.app.consumer.leave_group
+
+    leave_group = asyncio.run(shut_down())
+
+    assert given == [leave_group if is_leaving else None]
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ from streams.engine.memory import MemoryBroker
 from streams.engine.restore import restore
 from streams.engine.snapshot import file_of, prune
 from streams.engine.store import OwnedPartition
+from streams.worker import snapshot_writer
 from streams.worker.snapshot_writer import SnapshotCounts, SnapshotWriter
 from tests.streams.lives import GENERATION, PARTITION, Crashes, live, source_of
 from tests.streams.test_engine import sold_history
@@ -82,6 +83,23 @@ def test_a_partition_that_moves_is_restored_from_the_newest_file_of_any_worker(
         return found, other.counts.discarded
 
     assert asyncio.run(story()) == ([40, 20, 0], 3)
+
+
+def test_a_file_that_is_deleted_after_it_was_listed_does_not_end_the_search(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    owner, directories = Owner.of(30), (tmp_path / "w-1", tmp_path / "w-2")
+
+    def listed_before(*_: object) -> list[Path]:
+        return [directories[1], directories[0]]
+
+    async def story() -> bool:
+        await owner.snapshot_writer(directories[0]).write_changed()
+        monkeypatch.setattr(snapshot_writer, "newest_first", listed_before)
+        found = await owner.snapshot_writer(directories[1]).find(PARTITION)
+        return found is not None
+
+    assert asyncio.run(story())
 
 
 def test_what_is_written_discarded_and_not_written_is_counted(

@@ -138,7 +138,9 @@ def test_a_price_is_rolled_back_with_three_presses(doors: Doors, day: WorkingDay
 
     hand.press(page.get_by_role("link", name="Changes"))
     hand.press(
-        page.get_by_role("row").filter(has_text=sku).get_by_role("button", name="Roll back to €9.99")
+        page.get_by_role("row")
+        .filter(has_text=sku)
+        .get_by_role("button", name="Roll back to €9.99")
     )
 
     expect(page.locator(".toasts .notice")).to_be_visible()
