@@ -18,6 +18,8 @@ WINDOWS: Final[dict[str, dict[str, Any]]] = {
     KEYBOARD: _DESKTOP,
     PHONE: {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True},
 }
+# Time for which a person holds a letter. Faster ones could come from a scanner: pages ignore some.
+HELD_MS: Final = 150
 # A control that is further away, in presses of Tab, is out of reach for a person.
 MOST_TABS: Final = 50
 _IS_FOCUSED: Final = "e => e === document.activeElement"
@@ -61,7 +63,7 @@ class Hand:
     def key(self, key: str) -> None:
         """Press one key that counts."""
         self.presses += 1
-        self.page.keyboard.press(key)
+        self.page.keyboard.press(key, delay=HELD_MS if len(key) == 1 else 0)
 
     def fill(self, field: Locator, text: str) -> None:
         """Type into a field. A press goes to the field first unless it has the focus."""

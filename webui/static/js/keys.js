@@ -3,6 +3,10 @@
 // disables them, because speech input and unsteady hands press single keys by accident (WCAG 2.1.4).
 
 const SWITCH = "inventory-single-keys";
+// Keys that change something. A scanner that types outside of a field, or a held key, must not press
+// them. So such a key acts only if no other key comes within SCAN_MS: scanners type faster, people slower.
+const ACTS = new Map([["x", tick], ["a", order], ["u", undo]]);
+const SCAN_MS = 100;
 
 export function startKeys() {
   const map = document.getElementById("keys-map");
@@ -11,14 +15,20 @@ export function startKeys() {
   button.hidden = false;
   button.addEventListener("click", () => showKeys(map));
   let goUntil = 0;
+  let typedAt = -Infinity;
+  let acting;
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.target.closest("input:not([type=checkbox]), select, textarea, dialog")) return;
-    if (!isOn()) return;
+    if (!isOn() || (event.repeat && ACTS.has(event.key))) return;
+    clearTimeout(acting);
+    const isScanned = event.timeStamp - typedAt < SCAN_MS;
+    if (event.key.length === 1 && !event.repeat) typedAt = event.timeStamp;
     const isGo = performance.now() < goUntil;
     goUntil = event.key === "g" ? performance.now() + 1_500 : 0;
     if (isGo) document.querySelector(`.desks [data-go="${CSS.escape(event.key)}"]`)?.click();
-    else run(event, map);
+    else if (!ACTS.has(event.key)) run(event, map);
+    else if (!isScanned) acting = setTimeout(ACTS.get(event.key), SCAN_MS);
   });
 }
 
@@ -27,9 +37,6 @@ function run(event, map) {
   else if (event.key === "/") focusSearch(event);
   else if (event.key === "j") step(1);
   else if (event.key === "k") step(-1);
-  else if (event.key === "x") tick();
-  else if (event.key === "a") order();
-  else if (event.key === "u") document.querySelector("[data-waiting] [value=undo]")?.click();
 }
 
 function isOn() {
@@ -71,6 +78,10 @@ function step(by) {
 
 function tick() {
   boxHere()?.click();
+}
+
+function undo() {
+  document.querySelector("[data-waiting] [value=undo]")?.click();
 }
 
 /** Return the checkbox of the focused row or group. */

@@ -15,6 +15,8 @@ export function startPick() {
     if (all) pickSection(all);
     if (all || event.target.matches(PICK)) tell();
   });
+  // The bar gives the number of ticked rows in closed groups.
+  document.addEventListener("toggle", (event) => event.target.matches?.("[data-section]") && tell(), true);
   // Open the details around a field that the browser refuses, or its reason stays invisible.
   document.addEventListener(
     "invalid",
@@ -99,6 +101,8 @@ function tell() {
   const suppliers = new Set(rows.map((row) => row.dataset.supplier)).size;
   const parts = [counted("{number} picked", "{number} picked", rows.length), money(rows.reduce((sum, row) => sum + valueOf(row), 0), form)];
   parts.push(counted("{number} supplier", "{number} suppliers", suppliers));
+  const closed = rows.filter((row) => row.closest("details:not([open])")).length;
+  if (closed) parts.push(counted("{number} in a closed group", "{number} in a closed group", closed));
   form.querySelector("[data-picked]").textContent = rows.length ? parts.join(" · ") : text("Nothing picked");
   tellMinimum(form, rows);
   form.classList.toggle("idle", rows.length === 0);
