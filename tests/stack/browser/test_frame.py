@@ -64,6 +64,20 @@ def test_a_switch_turns_single_keys_off_on_this_device(doors: Doors) -> None:
     expect(page.get_by_role("dialog", name="Keyboard")).to_be_visible()
 
 
+def test_a_filter_chosen_by_arrow_keys_applies_when_the_person_leaves_it(
+    doors: Doors, shop: Shop
+) -> None:
+    shop.range("MUG", 42)
+    page = doors.log_in("manager").open("/home/")
+    page.get_by_role("combobox", name="Store").focus()
+
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Tab")  # to the button of the form, then out of the form
+    assert "location=" not in page.url
+    page.keyboard.press("Tab")
+    page.wait_for_url("**location=*")
+
+
 def test_a_device_without_a_network_shows_the_last_list_with_its_age(
     stack: RunningStack, doors: Doors, shop: Shop
 ) -> None:

@@ -6,6 +6,8 @@ import { say, swap } from "./swap.js";
 
 const EVERY_MS = 2_000;
 const TYPED_MS = 1_000;
+// Keys that choose an option of a closed select.
+const CHOOSES = /^(Arrow.+|Home|End|PageUp|PageDown|.)$/u;
 
 export function startDesk() {
   startReload();
@@ -22,23 +24,37 @@ function startReload() {
 
 /**
  * Submit a filter form when a value is chosen. On a closed select, each arrow or letter key is a
- * change of its own, so a person who chooses with such keys ends the choice with Enter.
+ * change of its own, so a person who chooses with such keys ends the choice with Enter, or by leaving
+ * the form: the list must not differ from its filters.
  */
 function startFilter(form) {
   let typedAt = -Infinity;
+  let isPending = false;
   const isTyping = () => performance.now() - typedAt < TYPED_MS;
+  const submit = () => {
+    isPending = false;
+    form.requestSubmit();
+  };
   form.addEventListener("keydown", (event) => {
-    if (!event.target.matches("select") || event.key === "Tab") return;
+    if (!event.target.matches("select")) return;
     if (event.key === "Enter") {
       event.preventDefault();
-      form.requestSubmit();
+      submit();
     }
     // These keys open the list. Choosing from it is one change. Within a name, a space is a letter.
     const opens = event.key === "F4" || event.altKey || (event.key === " " && !isTyping());
-    typedAt = opens ? -Infinity : performance.now();
+    if (opens) typedAt = -Infinity;
+    else if (CHOOSES.test(event.key)) typedAt = performance.now();
+  });
+  form.addEventListener("pointerdown", () => {
+    typedAt = -Infinity;
   });
   form.addEventListener("change", () => {
-    if (!isTyping()) form.requestSubmit();
+    isPending = isTyping();
+    if (!isPending) submit();
+  });
+  form.addEventListener("focusout", (event) => {
+    if (isPending && !form.contains(event.relatedTarget)) submit();
   });
 }
 
