@@ -116,6 +116,7 @@ def test_every_kind_says_its_numbers_and_leads_to_an_open_door(
     assert "10 units of PO-1, due on 2026-03-01 from Acme Tools." in shown
     assert "The price €8.99 is below its floor €9.00." in shown
     assert re.search(r"waited for a decision since 1 Mar( 2026)?, 09:00\.", shown)
+    assert re.search(r"No heartbeat has arrived since 2 Mar( 2026)?, 12:00\.", shown)
     # A blind count is the next step of these tasks.
     assert "10 on hand" not in shown
     assert "add up to 4" not in shown

@@ -238,9 +238,8 @@ def _stale(numbers: Numbers) -> str:
         return gettext(
             "No heartbeat has ever come from %(partitions)s. Nothing is approved by rule."
         ) % {"partitions": counted_text(int(partitions), "partition")}
-    since = f"{str(numbers['as_of'])[:19].replace('T', ' ')} UTC"
     return gettext("No heartbeat has arrived since %(since)s. Nothing is approved by rule.") % {
-        "since": since
+        "since": when(datetime.fromisoformat(numbers["as_of"]))
     }
 
 
