@@ -112,8 +112,9 @@ def rejected_replay(
         output.table("rejected records, with the units of ledger and workers", columns, shown)
     useless = [each for each in found if each.instead]
     if useless:
-        what = "; ".join(f"{each.id} ({each.reason}): {each.instead}" for each in useless)
-        message = f"a replay can't help, and nothing was sent. {what}. Then dismiss the record"
+        steps = ". ".join(f"{each.id} ({each.reason}): {each.instead}" for each in useless)
+        them = "the record" if len(useless) == 1 else "these records"
+        message = f"a replay can't help. Nothing was sent. {steps}. Then dismiss {them}"
         dismissed = " ".join(each.id for each in useless)
         raise StackError(message, repair=f"inventory rejected dismiss {dismissed} --reason …")
     if not yes:

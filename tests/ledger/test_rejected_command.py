@@ -109,9 +109,19 @@ def test_a_replay_is_offered_only_for_records_that_it_can_repair(
     assert (fine.exit_code, json.loads(fine.stdout)[0]["instead"]) == (1, "")
     assert "add --yes to send" in fine.stderr
     assert isinstance(useless.exception, StackError)
-    assert "1-0-9 (count_beyond_horizon): count the item again" in str(useless.exception)
+    assert str(useless.exception) == (
+        "a replay can't help. Nothing was sent. "
+        "1-0-9 (count_beyond_horizon): count the item again. Then dismiss the record"
+    )
     assert useless.exception.repair == "inventory rejected dismiss 1-0-9 --reason …"
     assert "--yes" not in useless.output
+    inbox.rejected(ledger, id="1-0-10", offset=10, reason="malformed")
+    several = rejected("replay", "1-0-9", "1-0-10", "--reason", "now fits", *further)
+    assert str(several.exception) == (
+        "a replay can't help. Nothing was sent. "
+        "1-0-9 (count_beyond_horizon): count the item again. "
+        "1-0-10 (malformed): repair the row and write it again. Then dismiss these records"
+    )
     assert ledger.execute("SELECT count(*) FROM app.rejected_mark").fetchone() == (0,)
 
 
