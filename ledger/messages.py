@@ -18,6 +18,7 @@ class Translate(Protocol):
 
     def __call__(self, one: str, many: str = "", number: int = 1, /) -> str:
         """Return the translation of `one`, or with `many` the plural form for `number`."""
+        ...
 
 
 _LEADING_VALUE: Final = re.compile(r"%\((\w+)\)s")
