@@ -13,6 +13,10 @@ from ledger.messages import Message, gettext_noop
 
 UNKNOWN: Final = gettext_noop("not in the catalogue: ask for the item to be added")
 
+# Two people may add SKUs of the same letters at the same time. The second one waits here until the
+# first one has committed, so the next statement reads the first one's SKU.
+_LOCK_LETTERS: Final = "SELECT pg_advisory_xact_lock(hashtextextended('sku ' || lower(%s), 35))"
+
 # An SKU of the read model has facts, so it isn't new. Tills and imports may have written it.
 _SAME_LETTERS: Final = """
 SELECT known.sku FROM (
@@ -73,8 +77,11 @@ def check_known(location: str, sku: str) -> None:
 def refuse_other_case(field: str, sku: str) -> None:
     """Raise `ServiceError` for a new SKU that differs from a known one only in its case.
 
-    People mix up such SKUs. A known SKU is accepted, even if another one has the same letters.
+    People mix up such SKUs. A known SKU is accepted, even if another one has the same letters. Call
+    this in the transaction that adds the SKU: other transactions wait with an SKU of these letters
+    until its end.
     """
+    execute(_LOCK_LETTERS, sku)
     found: list[str] = fetch_column(_SAME_LETTERS, sku, sku, sku)
     if found and found[0] != sku:
         rule = Message(

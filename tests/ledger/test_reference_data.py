@@ -1,14 +1,20 @@
 """Products, locations and suppliers as operators add and describe them: limits, audit, races."""
 
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import psycopg
 import pytest
+from django.db import connection, transaction
 
 from ledger import services
 from ledger.access.scope import OutOfScope, Scope, within
 from ledger.audit import chain
 from ledger.audit.head import Head
+from ledger.items.names import _SAME_LETTERS
+from ledger.ranging.service import NewItem, range_new_item
 from ledger.services import (
     Conflict,
     DescribeLocation,
@@ -16,7 +22,7 @@ from ledger.services import (
     DescribeSupplier,
     ServiceError,
 )
-from tests.ledger.concurrency import at_the_same_time
+from tests.ledger.concurrency import PATIENCE_S, at_the_same_time
 from tests.ledger.inbox import level, state
 
 DESCRIBED = [
@@ -198,6 +204,61 @@ def test_of_two_people_who_add_the_same_code_one_is_refused(ledger: psycopg.Conn
 
     assert sorted(at_the_same_time(lambda: add("one"), lambda: add("two"))) == ["added", "code"]
     assert len(audit(ledger)) == 1
+
+
+@pytest.mark.parametrize("other", ["product", "policy"])
+def test_of_two_people_who_add_the_same_letters_at_once_the_second_is_refused(
+    ledger: psycopg.Connection, other: str
+) -> None:
+    def add_second() -> None:
+        if other == "product":
+            services.add_reference(DescribeProduct("MUG", "Mug"))
+        else:
+            range_new_item(item=NewItem("L", "MUG", {}), actor="bob")
+
+    services.name_locations(names={"L": "Store"})
+    with ThreadPoolExecutor(1) as pool:
+        with transaction.atomic():
+            services.add_reference(DescribeProduct("Mug", "Mug"))
+            second = pool.submit(on_own_connection, add_second)
+            until_it_waits(ledger, second)
+        refusal = second.exception(PATIENCE_S)
+
+    assert isinstance(refusal, ServiceError)
+    assert refusal.rule.startswith("differs from Mug only in upper and lower case")
+    assert ledger.execute("SELECT code FROM retail.product").fetchall() == [("Mug",)]
+    assert ledger.execute("SELECT sku FROM retail.item_location").fetchall() == []
+
+
+def on_own_connection(call: Callable[[], None]) -> None:
+    try:
+        call()
+    finally:
+        connection.close()
+
+
+def until_it_waits(ledger: psycopg.Connection, call: "Future[None]") -> None:
+    """Return once the call waits for an advisory lock, or has ended without waiting."""
+    waiting = """
+    SELECT EXISTS (
+        SELECT FROM pg_locks l JOIN pg_database d ON d.oid = l.database
+        WHERE l.locktype = 'advisory' AND NOT l.granted AND d.datname = current_database())"""
+    deadline = time.monotonic() + PATIENCE_S
+    while not call.done() and ledger.execute(waiting).fetchone() != (True,):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_known_letters_are_found_by_indexes(ledger: psycopg.Connection) -> None:
+    # Few rows are read without an index, unless that is forbidden.
+    ledger.execute("SET enable_seqscan = off")
+    try:
+        plan = ledger.execute(f"EXPLAIN {_SAME_LETTERS}", ("mug", "mug", "mug")).fetchall()
+    finally:
+        ledger.execute("RESET enable_seqscan")
+
+    text = "\n".join(line for (line,) in plan)
+    assert all(f"{table}_letters" in text for table in ("product", "item_location")), text
 
 
 @pytest.mark.parametrize("table", KIND)
