@@ -1,7 +1,8 @@
 """Detection of probable typing errors in prices, like 2499.00 for 24.99.
 
-A person has to confirm such a price. Nothing is forbidden here, because the rules allow every price
-from 0.01 on that is not below the floor (docs/domain.md 0, 6.4). Programs need no confirmation.
+A caller has to confirm such a price. Nothing is forbidden here, because the rules allow every price
+from 0.01 on that is not below the floor (docs/domain.md 0, 6.4). Only callers inside the process
+need no confirmation; pages and the API ask.
 
 The limit is a factor of two, inclusive. It accepts usual changes, half price included, and detects
 a missing decimal point, an extra digit and most transposed digits.
@@ -41,7 +42,7 @@ class _Elsewhere:
 
 
 class ImplausiblePrice(ServiceError):
-    """An amount that is allowed, but that a person has to confirm."""
+    """An amount that is allowed, but that the caller has to confirm."""
 
     def __init__(self, field: str, price_minor: int, rule: str) -> None:
         self.price_minor = price_minor

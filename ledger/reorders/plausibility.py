@@ -1,7 +1,8 @@
 """Detection of probable typing errors in the quantity of an approval, like 999999 for 12.
 
-A person has to confirm such a quantity. Nothing is forbidden here, because a buyer may order more
-than the suggestion (docs/domain.md 7). Programs need no confirmation.
+A caller has to confirm such a quantity. Nothing is forbidden here, because a buyer may order more
+than the suggestion (docs/domain.md 7). Only callers inside the process need no confirmation; pages
+and the API ask.
 
 Suggestions of a few units are often multiplied, for example before a promotion. So up to 100 units
 need no confirmation.
@@ -17,7 +18,7 @@ FEW_UNITS: Final = 100
 
 
 class ImplausibleUnits(ServiceError):
-    """A quantity that is allowed, but that a person has to confirm."""
+    """A quantity that is allowed, but that the caller has to confirm."""
 
     def __init__(self, units: int, rule: str) -> None:
         super().__init__("units", units, rule)
