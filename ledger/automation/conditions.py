@@ -58,20 +58,15 @@ WHERE s.policy_active AND NOT s.stock_known AND NOT EXISTS (
 """
 
 # The read model keeps a key for ever, even after all of its facts were deleted or voided. Such a
-# key needs no ranging. So the ledger must still have a sale, shipment, adjustment, approved count,
-# or an order line that is not fully cancelled. The stock list has the same rule in `app.is_item`.
+# key needs no ranging. So the ledger must still have a fact with an effect. The stock list asks
+# `app.is_item`, too.
 UNKNOWN_ITEM: Final = """
 SELECT s.inv_key AS subject, s.inv_key, s.location, s.sku,
     jsonb_build_object('on_hand_units', s.on_hand_units) AS detail
 FROM read_model.stock s
 WHERE NOT s.policy_active
   AND NOT EXISTS (SELECT FROM retail.item_location i WHERE i.inv_key = s.inv_key)
-  AND (EXISTS (SELECT FROM retail.sale_line f WHERE f.inv_key = s.inv_key)
-    OR EXISTS (SELECT FROM retail.shipment_line f WHERE f.inv_key = s.inv_key)
-    OR EXISTS (SELECT FROM retail.stock_adjustment f WHERE f.inv_key = s.inv_key)
-    OR EXISTS (SELECT FROM retail.approved_count f WHERE f.inv_key = s.inv_key)
-    OR EXISTS (SELECT FROM retail.purchase_order_line f WHERE f.inv_key = s.inv_key
-        AND coalesce(f.confirmed_units, f.ordered_units) > f.cancelled_units))
+  AND app.is_item(s.inv_key)
 """
 
 # `unanswered` is the number of trading windows without a sale since the day of the last count. The

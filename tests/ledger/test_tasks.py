@@ -86,6 +86,7 @@ def test_facts_without_an_item_are_an_unknown_item(inbox: psycopg.Connection) ->
         ("shipment_line", {}, "DELETE FROM retail.shipment_line"),
         ("stock_adjustment", {}, "DELETE FROM retail.stock_adjustment"),
         ("stock_count", {}, "UPDATE retail.stock_count SET status = 'void'"),
+        ("stock_count", {}, "UPDATE retail.stock_count SET status = 'draft'"),
         ("purchase_order_line", {}, "DELETE FROM retail.purchase_order_line"),
         (
             "purchase_order_line",
