@@ -1,14 +1,18 @@
-"""`python -m bench.sinks.feed FILE`: the web server of a stack, which reports its feed's progress.
+"""`python -m bench.sinks.feed FILE LEVELS`: the web server of a stack, with figures of its feed.
 
 It is `webui.__main__` with one more task: it writes the number of records that the feed has given
-to the hub into FILE, twenty times a second. No page is open.
+to the hub into FILE, twenty times a second. At its end it writes the on-hand units of the levels
+that the hub remembers, by key, as JSON into LEVELS. No page is open.
 """
 
 import asyncio
+import json
+import signal
 import sys
 from pathlib import Path
 from typing import Final
 
+from cdc.contracts.state import decode_level
 from cdc.logs import configure_logging
 from webui import __main__ as web
 from webui.live.stream import HUB
@@ -35,11 +39,22 @@ async def _serve(settings: web.ServerSettings, file: Path) -> None:
         reporting.cancel()
 
 
+def _write_levels(file: Path) -> None:
+    levels = {key: decode_level(level)[0].stock.on_hand_units for key, level in HUB.latest.items()}
+    file.write_text(json.dumps(levels), encoding="utf-8")
+
+
 def main() -> None:
     """Run the server until SIGTERM."""
     settings = web.ServerSettings()
     configure_logging(level=settings.log_level, service="web")
-    asyncio.run(_serve(settings, Path(sys.argv[1])))
+    # uvicorn raises the signal again after the server has ended, which would end the process.
+    signal.signal(signal.SIGTERM, lambda _number, _frame: sys.exit())
+    file, levels_file = map(Path, sys.argv[1:])
+    try:
+        asyncio.run(_serve(settings, file))
+    finally:
+        _write_levels(levels_file)
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Protocol
+from zlib import crc32
 
 from confluent_kafka import KafkaError, Producer
 
@@ -94,20 +95,36 @@ class KafkaWriter:
 class MadeLog:
     """The end offset of each topic and partition, and the contents that the sinks must make.
 
-    `units` is the sum of on-hand over all keys. `windows` are keys of window rows with a sale or
-    return line, `reorders` and `prices` the ids of decisions.
+    `checksums` are those of the facts, by partition. `on_hand_units` are the units of each key's
+    last level. `windows` are keys of window rows with a sale or return line, `reorders` and
+    `prices` the ids of decisions.
     """
 
     ends: Counter[tuple[str, int]] = field(default_factory=Counter)
-    keys: int = 0
-    units: int = 0
+    checksums: Counter[int] = field(default_factory=Counter)
+    on_hand_units: dict[str, int] = field(default_factory=dict)
     windows: set[bytes] = field(default_factory=set)
     reorders: set[str] = field(default_factory=set)
     prices: set[str] = field(default_factory=set)
 
+    @property
+    def keys(self) -> int:
+        """Number of item-locations."""
+        return len(self.on_hand_units)
+
+    @property
+    def units(self) -> int:
+        """Sum of on-hand over all keys."""
+        return sum(self.on_hand_units.values())
+
     def records(self, *topics: str) -> int:
         """Return the number of records in `topics`."""
         return sum(end for (topic, _), end in self.ends.items() if topic in topics)
+
+
+def checksum(offset: int, key: bytes | None, value: bytes | None) -> int:
+    """Return the CRC-32 of a fact and its offset. The sum over a partition ignores the order."""
+    return crc32(value or b"", crc32(key or b"", crc32(offset.to_bytes(8, "little"))))
 
 
 class _Broker:
@@ -155,6 +172,7 @@ async def _folded(events: Iterable[Event], broker: _Broker) -> MadeLog:
     for event in events:
         number = partition_of(event.key)
         offset = broker.write(number, Send(STOCK_EVENTS, event.key, event.value))
+        broker.made.checksums[number] += checksum(offset, event.key, event.value)
         chunk = waiting[number]
         chunk.append(SourceRecord(offset, event.key, event.value))
         if len(chunk) == _CHUNK:
@@ -164,6 +182,6 @@ async def _folded(events: Iterable[Event], broker: _Broker) -> MadeLog:
         await handle_chunk(chunk, owned, broker)
     made = broker.made
     for owned in every:
-        made.keys += len(owned.published)
-        made.units += sum(state.stock.on_hand_units for state in owned.published.values())
+        for key, state in owned.published.items():
+            made.on_hand_units[key] = state.stock.on_hand_units
     return made

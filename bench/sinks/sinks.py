@@ -1,10 +1,13 @@
 """The measured sinks: how each is started, where its committed position is, what it must have made.
 
 A position is the number of records whose effect is committed: rows with their positions in
-Postgres, files in the archive's manifest, records that the hub of the pages has got.
+Postgres, files in the archive's manifest, records that the hub of the pages has got. It only shows
+that a sink has read everything, so the contents are compared, too.
 """
 
+import json
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,13 +17,15 @@ from typing import Any, Final, LiteralString, Protocol
 import psycopg
 from psycopg import sql
 
+from analytics.archive.checked import checked_rows
 from analytics.archive.manifest import Manifest
 from analytics.archive.names import FLUSH
 from analytics.archive.writer import ROLL_ROWS
-from bench.sinks.log import MadeLog
+from bench.sinks.log import MadeLog, checksum
 from cdc.contracts import tables
 from cdc.contracts.topics import (
     ON_HAND_CHANGELOG,
+    PARTITIONS,
     PRICE_EVENTS,
     REORDER_EVENTS,
     STOCK_EVENTS,
@@ -29,6 +34,7 @@ from cdc.contracts.topics import (
 )
 from cdc.settings import Connections
 from streams.sinks import projector
+from webui.live.hub import REMEMBERED_KEYS
 
 _POSITION: LiteralString = """
 SELECT coalesce(sum(next_offset), 0)::bigint FROM read_model.sink_position WHERE sink = %s
@@ -48,8 +54,7 @@ class Place:
     """The services that the sinks use, and the home of their files.
 
     `start` runs Python with arguments, in the environment of the service that it names, and writes
-    its output into a file.
-    `database_url` is the address of a superuser.
+    its output into a file. `database_url` is the address of a superuser.
     """
 
     bootstrap: str
@@ -74,7 +79,7 @@ class Sink:
 
     `service` names its environment, `arguments` are those of Python. `begins` is the log event
     that precedes the first read. `expected` and `found` are the contents that it must make of the
-    log and those that it has made, by the same names.
+    log and those that it has made, by the same names. They are read after the sink has ended.
     """
 
     name: str
@@ -84,7 +89,7 @@ class Sink:
     topics: Sequence[str]
     position: Position
     expected: Callable[[MadeLog], Figures]
-    found: Callable[[], Figures]
+    found: Callable[[MadeLog], Figures]
     prepare: Callable[[], object] = lambda: None
 
 
@@ -120,8 +125,11 @@ def _archiver(place: Place) -> Sink:
         begins="archiver follows",
         topics=(STOCK_EVENTS,),
         position=position,
-        expected=lambda made: {"archived records": made.records(STOCK_EVENTS)},
-        found=lambda: {"archived records": _archived(directory)},
+        expected=lambda made: _by_partition(
+            {number: made.ends[STOCK_EVENTS, number] for number in range(PARTITIONS)},
+            made.checksums,
+        ),
+        found=lambda _made: _archived(directory),
     )
 
 
@@ -131,8 +139,23 @@ def _request_flush(file: Path) -> None:
         file.touch()
 
 
-def _archived(directory: Path) -> int:
-    return sum(file.rows for file in Manifest(directory).all_files())
+def _archived(directory: Path) -> Figures:
+    """Return records and checksums of the archive by partition, from all rows of its files."""
+    manifest = Manifest(directory)
+    records, checksums = Counter[int](), Counter[int]()
+    for file in manifest.all_files():
+        for row in checked_rows(manifest.storage, file.source):
+            records[file.partition] += 1
+            checksums[file.partition] += checksum(row.offset, row.key, row.value)
+    return _by_partition(records, checksums)
+
+
+def _by_partition(records: Mapping[int, int], checksums: Mapping[int, int]) -> Figures:
+    return {
+        f"{name} of partition {number}": figures.get(number, 0)
+        for name, figures in (("records", records), ("checksum", checksums))
+        for number in range(PARTITIONS)
+    }
 
 
 def _projector(connection: psycopg.Connection) -> Sink:
@@ -145,7 +168,7 @@ def _projector(connection: psycopg.Connection) -> Sink:
             "rejected records": made.records(STOCK_REJECTED),
         }
 
-    def found() -> Figures:
+    def found(_made: MadeLog) -> Figures:
         return {
             "keys": _number(connection, tables.STOCK),
             "units on hand": _number(connection, tables.STOCK, "sum(on_hand_units)"),
@@ -178,7 +201,7 @@ def _actuator(connection: psycopg.Connection) -> Sink:
             "proposed orders": len(made.reorders),
             "proposed prices": len(made.prices),
         },
-        found=lambda: {
+        found=lambda _made: {
             "proposed orders": _number(connection, tables.REORDER_PROPOSAL),
             "proposed prices": _number(connection, tables.PRICE_PROPOSAL),
         },
@@ -186,20 +209,29 @@ def _actuator(connection: psycopg.Connection) -> Sink:
 
 
 def _feed(place: Place, connection: psycopg.Connection) -> Sink:
-    file = place.home / "feed-records"
+    file, levels_file = place.home / "feed-records", place.home / "feed-levels.json"
 
     def records() -> int:
         return int(file.read_text(encoding="utf-8")) if file.exists() else 0
 
+    def found(made: MadeLog) -> Figures:
+        levels = json.loads(levels_file.read_text(encoding="utf-8"))
+        right = sum(made.on_hand_units.get(key) == units for key, units in levels.items())
+        return {"remembered keys": len(levels), "keys with the units of the log": right}
+
+    def expected(made: MadeLog) -> Figures:
+        keys = min(made.keys, REMEMBERED_KEYS)
+        return {"remembered keys": keys, "keys with the units of the log": keys}
+
     return Sink(
         name="feed",
         service="web",
-        arguments=("-m", "bench.sinks.feed", str(file)),
+        arguments=("-m", "bench.sinks.feed", str(file), str(levels_file)),
         begins="changelog feed started",
         topics=(ON_HAND_CHANGELOG,),
         position=lambda _made: records(),
-        expected=lambda made: {"published levels": made.records(ON_HAND_CHANGELOG)},
-        found=lambda: {"published levels": records()},
+        expected=expected,
+        found=found,
         # The feed starts at the offsets of the read model.
         prepare=lambda: connection.execute(_FROM_THE_START),
     )

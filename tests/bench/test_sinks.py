@@ -1,25 +1,29 @@
-"""`inventory bench sinks`: its log, its report, and sinks that skip records. No service runs."""
+"""`inventory bench sinks`: its log, its report, and sinks with other contents. No service runs."""
 
 from collections import Counter
 from dataclasses import dataclass, field
+from pathlib import Path
+from unittest import mock
 
 import pytest
 
-from bench.backfill.archive import Size, events
+from bench.backfill.archive import Size, events, generate
 from bench.sinks import run
 from bench.sinks.log import MadeLog, write_log
 from bench.sinks.run import Measured, Report
-from bench.sinks.sinks import Sink
+from bench.sinks.sinks import Place, Sink, _archived, sinks
 from bench.watch import BenchFailed
 from cdc.contracts.partition import partition_of
 from cdc.contracts.state import decode_level
 from cdc.contracts.topics import (
     ON_HAND_CHANGELOG,
+    PARTITIONS,
     PRICE_EVENTS,
     REORDER_EVENTS,
     SALES_WINDOWS_CHANGELOG,
     STOCK_EVENTS,
 )
+from cdc.settings import Connections
 from streams.engine.records import Send
 
 FACTS, KEYS = 2_000, 100
@@ -73,13 +77,48 @@ def test_a_sink_that_skips_records_fails_the_bench() -> None:
         topics=(),
         position=lambda _made: 1,
         expected=lambda made: {"keys": made.keys, "units on hand": made.units},
-        found=lambda: {"keys": 1_199, "units on hand": 36_000},
+        found=lambda _made: {"keys": 1, "units on hand": 36},
     )
 
     with pytest.raises(BenchFailed) as failed:
-        run._refuse_wrong(sink, MadeLog(keys=1_200, units=36_000))
+        run._refuse_wrong(sink, MadeLog(on_hand_units={"L|S": 30, "L|T": 6}))
 
-    assert str(failed.value) == ("projector made wrong contents: keys: expected 1,200, found 1,199")
+    assert str(failed.value) == ("projector made wrong contents: keys: expected 2, found 1")
+
+
+def sink_of(name: str, home: Path) -> Sink:
+    place = Place("", "", 0, 0, home, start=mock.Mock())
+    return {sink.name: sink for sink in sinks(place, mock.Mock())}[name]
+
+
+@pytest.mark.parametrize("lost", [0, 1])
+def test_the_archive_has_each_fact_with_its_offset_and_content(tmp_path: Path, lost: int) -> None:
+    archiver = sink_of("archiver", tmp_path)
+    made = write_log(events(Size(FACTS, KEYS, seed=3)), Written())
+
+    for seed, directory in ((3, tmp_path / "right"), (4, tmp_path / "other")):
+        generate(directory, Size(FACTS - lost, KEYS, seed))
+    (tmp_path / "right").rename(Connections(home=tmp_path).archive_dir)
+    found = archiver.found(made)
+
+    assert (found == archiver.expected(made)) is (lost == 0)
+    assert sum(found[f"records of partition {n}"] for n in range(PARTITIONS)) == FACTS - lost
+    assert found != _archived(tmp_path / "other")
+
+
+def test_a_feed_without_the_last_level_of_a_key_fails_the_bench(tmp_path: Path) -> None:
+    feed = sink_of("feed", tmp_path)
+    made = MadeLog(on_hand_units={"L|S": 30, "L|T": 6})
+    file = tmp_path / "feed-levels.json"
+
+    file.write_text('{"L|S": 30, "L|T": 6}')
+    run._refuse_wrong(feed, made)
+    file.write_text('{"L|S": 30, "L|T": 7}')
+    with pytest.raises(BenchFailed, match="keys with the units of the log: expected 2, found 1"):
+        run._refuse_wrong(feed, made)
+    file.write_text('{"L|S": 30}')
+    with pytest.raises(BenchFailed, match="remembered keys: expected 2, found 1"):
+        run._refuse_wrong(feed, made)
 
 
 def test_the_report_has_one_row_per_sink_and_names_those_below_the_goal() -> None:

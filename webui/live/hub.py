@@ -72,6 +72,11 @@ class Hub(Generic[P]):
         """Number of open streams."""
         return len(self._subscribers)
 
+    @property
+    def latest(self) -> Mapping[str, bytes]:
+        """The latest record of each remembered key."""
+        return self._latest
+
     def note_failure(self, failure: str) -> None:
         """Keep the newest failure of the feed and its time, for the page System."""
         self.failure, self.failed_at_us = failure, time.time_ns() // 1000
