@@ -47,7 +47,20 @@ class WorkingDay:
             self.shop.sql(_PRICE, self.shop.key(sku), self.shop.location, sku)
             self._lose(number)
         skus = [self.sku(number) for number in range(ITEMS)]
-        self.stack.wait_until(lambda: self.shop.shown(skus))
+        other = Shop(self.shop.url)  # pages offer a choice of the store only if there are two
+        other.range("CUP", 1)
+        self.stack.wait_until(lambda: self.shop.shown(skus) and other.shown(["CUP"]))
+
+    def counted(self, first: int) -> list[tuple[Any, ...]]:
+        """Return SKU and units of the counts with `first` to `first` + 9 units.
+
+        The second blind count of an item has another kind than the first.
+        """
+        return self.shop.sql(
+            "SELECT sku, units FROM retail.stock_count WHERE location = %s"
+            " AND units BETWEEN %s AND %s ORDER BY sku",
+            *(self.shop.location, first, first + ITEMS - 1),
+        )
 
     def end(self) -> None:
         """Delete the rows of the stuck records in the log, so that it agrees with Postgres."""
