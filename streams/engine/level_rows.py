@@ -23,8 +23,8 @@ from inventory.revision import LOGIC_REVISION
 ROWS: Final = b',"rows":['
 ROWS_END: Final = b'],"safety_stock_units":'
 
-_INTEGER: Final = rb"-?\d+"
-_MOVE: Final = rb"\[-?\d+,-?\d+\]"
+_INTEGER: Final = rb"(?:0|-?[1-9]\d*)"
+_MOVE: Final = rb"\[%b,%b\]" % (_INTEGER, _INTEGER)
 _FORMS: Final[dict[Any, bytes]] = {
     int: _INTEGER,
     bool: rb"(?:true|false)",
@@ -48,8 +48,9 @@ _POSITION_NAME: Final = b'"position":{'
 _POSITION: Final = re.compile(_ORDER)
 _STREAM_TIME_NAME: Final = b'"stream_time_us":'
 _STREAM_TIME: Final = re.compile(_STREAM_TIME_NAME + rb"(-?\d+|null),")
+# A key with other characters than printable ASCII is left to the parser, which checks its encoding.
 _WINDOW: Final = re.compile(
-    rb'\{"inv_key":"([^"\\]+)","logic_revision":%d,%b"row":(%b),"schema":%d\}'
+    rb'\{"inv_key":"([ !#-\[\]-~]+)","logic_revision":%d,%b"row":(%b),"schema":%d\}'
     % (LOGIC_REVISION, _ORDER, _row_pattern(), SCHEMA)
 )
 

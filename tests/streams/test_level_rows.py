@@ -107,12 +107,18 @@ def test_a_window_of_another_version_is_refused(counter: str) -> None:
         window_text(orjson.dumps(document, option=orjson.OPT_SORT_KEYS))
 
 
-def test_a_window_with_a_field_of_another_type_is_not_cut() -> None:
+def test_a_damaged_window_is_not_cut() -> None:
     content = encode_window(InvKey("K"), MOVED, Position(1, 1))
 
     assert _WINDOW.fullmatch(content.replace(b'"sold_units":2', b'"sold_units":"2"')) is None
-    with pytest.raises(UnreadableRecord):
-        window_text(content[:-1])
+    for damaged in (
+        content[:-1],
+        content.replace(b'"K"', b'"K\xff"'),
+        content.replace(b'"K"', b'"K\n"'),
+        content.replace(b'"sold_units":2', b'"sold_units":02'),
+    ):
+        with pytest.raises(UnreadableRecord):
+            window_text(damaged)
 
 
 def test_the_order_compares_generation_first() -> None:
