@@ -43,8 +43,8 @@ class WorkerSettings(StreamSettings):
     def heartbeat_s(self) -> float:
         """Return the interval of group heartbeats in seconds: a sixth of the session timeout.
 
-        A member learns of a rebalance from the response. Until then, nobody folds the partitions of
-        a member that has left.
+        A worker learns of a rebalance from the response to its heartbeat. Until then, no worker
+        folds the partitions of a member that has left.
         """
         return self.session_timeout_s / 6
 

@@ -1,4 +1,4 @@
-"""Query the tables of a history with DuckDB in this process. It can read no other file.
+"""Queries of a history's tables by DuckDB, in this process. Statements can read no other file.
 
 The views name each file. After they exist, DuckDB may open these files only, and its settings are
 locked. DuckDB would still let COPY write a file that it may read. So this module refuses every

@@ -187,7 +187,7 @@ def _note_answers(history: KeyHistory, state: KeyState, opened: dict[str, int]) 
 
 
 def _note_unbooked(history: KeyHistory, events: list[Event]) -> None:
-    """Estimate for each part of the history how many units were on the shelf without a record.
+    """Estimate the units on the shelf that no record explains, for each part of the history.
 
     A part lasts from one count to the next. On-hand below zero proves such units, because nobody
     sells what is not there. If the lowest on-hand of a part is -3, it has 3 such units.

@@ -44,7 +44,7 @@ class Fact(Protocol):
         ...
 
     def business_times(self) -> tuple[int, ...]:
-        """Return the business times of this image (µs), whatever its status (domain.md 11.3)."""
+        """Return the business times of this image in µs, for every status (domain.md 11.3)."""
         ...
 
 

@@ -194,7 +194,7 @@ def _hits(
 
 
 def _unnamed(text: str, *, whole: bool = False) -> list[Found]:
-    """Return items of the stock list whose SKU is `text` (`whole`), or begins with it.
+    """Return items of the stock list whose SKU begins with `text`, or with `whole` equals it.
 
     Callers use it if the catalogue has no match. The SKU stands for the missing name.
     """

@@ -1,6 +1,6 @@
 """Names of items, stores and suppliers, for headings and for messages to staff.
 
-Each function returns the code if nobody has given it a name.
+Each function returns the code itself if it has no name.
 """
 
 from typing import Final

@@ -70,7 +70,7 @@ class ReplayPreview:
 
     @property
     def instead(self) -> str:
-        """What to do if a replay can't repair a record of this reason, else an empty text."""
+        """The next step for a record that no replay can repair, else an empty text."""
         return instead_of(self.reason)
 
     @property
