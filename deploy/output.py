@@ -3,7 +3,7 @@
 import json
 import sys
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from rich.console import Console
 from rich.table import Table
@@ -20,9 +20,29 @@ def as_json(value: Any) -> None:  # noqa: ANN401 -- a report of any type
     sys.stdout.write(json.dumps(value, indent=2, default=str) + "\n")
 
 
+class Report(Protocol):
+    """The result of a measurement, for programs and for people."""
+
+    def as_json(self) -> Any:  # noqa: ANN401 -- a report of any type
+        """Return the report for programs."""
+        ...
+
+    def as_text(self) -> str:
+        """Return the report as a table."""
+        ...
+
+
 def plain(text: str) -> None:
     """Print text without formatting."""
     sys.stdout.write(text.rstrip("\n") + "\n")
+
+
+def report(found: Report, *, in_json: bool) -> None:
+    """Print a report as JSON or as text."""
+    if in_json:
+        as_json(found.as_json())
+    else:
+        plain(found.as_text())
 
 
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:

@@ -87,10 +87,7 @@ def bench_restore(
 
     collect_rarely()  # as a worker does
     report = run(keys=keys, seed=seed)
-    if json:
-        output.as_json(report.as_json())
-    else:
-        output.plain(report.as_text())
+    output.report(report, in_json=json)
 
 
 @bench.command("simulate")
@@ -130,10 +127,7 @@ def bench_simulate(
         output.plain("no check failed" if found is None else found.as_text())
         raise typer.Exit(0 if found is None else 1)
     report = simulate.run(start=start, seeds=seeds, workers=workers, progress=output.errors.print)
-    if json:
-        output.as_json(report.as_json())
-    else:
-        output.plain(report.as_text())
+    output.report(report, in_json=json)
     raise typer.Exit(report.exit_code)
 
 

@@ -85,8 +85,5 @@ def bench_faults(
     stack: Stack = RunningHome(home, Connections())
     plan = run.Plan(seed, rounds, chosen, freeze, every)
     report = run.run(stack, plan, output.errors.print)
-    if json:
-        output.as_json(report.as_json())
-    else:
-        output.plain(report.as_text())
+    output.report(report, in_json=json)
     raise typer.Exit(0 if report.ok else 1)

@@ -43,7 +43,4 @@ def bench_fold(
         retailers=Retailers(sizes, rounds, seed),
         progress=output.errors.print,
     )
-    if json:
-        output.as_json(report.as_json())
-    else:
-        output.plain(report.as_text())
+    output.report(report, in_json=json)

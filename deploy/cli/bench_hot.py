@@ -46,7 +46,4 @@ def bench_hot(
         report = hot.run(plan, settings, progress=output.errors.print)
     except BenchFailed as failure:
         raise StackError(str(failure)) from failure
-    if json:
-        output.as_json(report.as_json())
-    else:
-        output.plain(report.as_text())
+    output.report(report, in_json=json)

@@ -64,10 +64,7 @@ def bench_pipeline(
     lengths = (seconds, latency_rate, rest, warm_up)
     plan: Plan = pipeline.Plan(offered, *lengths, services, topics, paint_rate, basket)
     report = pipeline.run(plan, screen=_screen(pages), progress=output.errors.print)
-    if json:
-        output.as_json(report.as_json())
-    else:
-        output.plain(report.as_text())
+    output.report(report, in_json=json)
 
 
 def _processes() -> dict[str, int]:

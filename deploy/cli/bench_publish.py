@@ -39,10 +39,7 @@ def bench_publish(
             )
         except BenchFailed as failure:
             raise StackError(str(failure)) from failure
-    if json:
-        output.as_json(found.as_json())
-    else:
-        output.plain(found.as_text())
+    output.report(found, in_json=json)
 
 
 def _published(settings: "Connections", run: str) -> int:

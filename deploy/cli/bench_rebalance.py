@@ -43,10 +43,7 @@ def bench_rebalance(
         raise StackError(str(failure)) from failure
     finally:
         service_commands.scale(home, former)  # also starts a worker that a step has stopped
-    if json:
-        output.as_json(report.as_json())
-    else:
-        output.plain(report.as_text())
+    output.report(report, in_json=json)
 
 
 def _steps(home: Home) -> "tuple[Step, ...]":

@@ -46,10 +46,7 @@ def bench_sinks(
             report = run(Size(records, keys, seed), place, output.errors.print)
         except BenchFailed as failure:
             raise StackError(str(failure)) from failure
-    if json:
-        output.as_json(report.as_json())
-    else:
-        output.plain(report.as_text())
+    output.report(report, in_json=json)
 
 
 @contextmanager

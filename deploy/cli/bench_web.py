@@ -48,10 +48,7 @@ def bench_web(
             report = run(plan, server, output.errors.print)
         except BenchFailed as failure:
             raise StackError(str(failure)) from failure
-    if json:
-        output.as_json(report.as_json())
-    else:
-        output.plain(report.as_text())
+    output.report(report, in_json=json)
     if report.streams_failure:
         raise StackError(report.streams_failure)
 

@@ -36,10 +36,7 @@ def bench_workers(
     plan = Plan(records, keys, rounds, timeout)
     with services.running(made, with_postgres=False) as (running, scratch):
         report = run(plan, running, _ports, scratch, progress)
-    if json:
-        output.as_json(report.as_json())
-    else:
-        output.plain(report.as_text())
+    output.report(report, in_json=json)
 
 
 def _ports(number: int) -> Sequence[int]:
