@@ -59,6 +59,7 @@ def _discard(streams: list[socket], closed: list[socket], ends: threading.Event)
     """
     with selectors.DefaultSelector() as waiting:
         for opened in streams:
+            opened.settimeout(0)
             waiting.register(opened, selectors.EVENT_READ, opened)
         is_last = False
         while not is_last:
@@ -71,8 +72,15 @@ def _discard(streams: list[socket], closed: list[socket], ends: threading.Event)
 
 
 def _is_closed(stream: socket) -> bool:
-    """Read a stream that is ready. Return True if the server has closed or reset it."""
+    """Read all that a stream has. Return True if the server has closed or reset it.
+
+    One read could return the last event and leave the end of the stream behind it unseen.
+    """
     try:
-        return not stream.recv(_READ_BYTES)
+        while stream.recv(_READ_BYTES):
+            pass
+    except BlockingIOError:
+        return False
     except OSError:
         return True
+    return True

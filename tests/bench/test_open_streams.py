@@ -12,7 +12,7 @@ import pytest
 from typing_extensions import override
 
 from bench.load import baskets
-from bench.open_streams import open_streams
+from bench.open_streams import _is_closed, open_streams
 from bench.watch import BenchFailed
 
 DEADLINE_S = 10
@@ -83,6 +83,17 @@ def test_a_refused_stream_fails_the_measurement() -> None:
         open_streams(server.url, "/live", "", 1),
     ):
         pytest.fail("the block must not begin")
+
+
+def test_the_end_of_a_stream_is_seen_behind_its_last_event() -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        ours.settimeout(0)
+        theirs.send(b"event: age\n\n")
+        assert not _is_closed(ours)
+        theirs.send(b"event: age\n\n")
+        theirs.close()
+        assert _is_closed(ours)
 
 
 @pytest.mark.parametrize("resets", [False, True])
