@@ -87,10 +87,10 @@ class Resupply:
             self._unload(transfer, today)
 
     def reorder(self, key: PlannedKey, number: int) -> None:
-        """Reorder a key if its book plus its units on order are at most the reorder point."""
+        """Reorder a key if its book plus its units on order are at most its trigger."""
         shelf = self._shelves[key.inv_key]
         position = max(0, shelf.in_book) + shelf.on_order
-        if position > key.reorder_point_units or key.fate == "too_much":
+        if position > key.trigger_units or key.fate == "too_much":
             return
         missing = key.order_up_to_units - position
         if key.is_store and not key.item.is_direct:

@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 
 from bench.retailer.catalogue import MARGIN_PERMILLE, STORE_SHARES, TAX_BP, Item, catalogue
 from inventory.replenishment.families import (
+    BASE_STOCK,
     COVER,
     FAMILIES,
     FIXED_LOT,
@@ -33,6 +34,11 @@ SERVICE_95: Final = 1_644_854
 FAMILIES_DRAWN: Final = (MIN_MAX, PAR, FIXED_LOT, PERIODIC, PERIODIC_MIN_MAX, COVER)
 FAMILY_SHARES: Final = (62, 12, 8, 6, 6, 6)
 COMPUTED_PERCENT: Final = 40
+# Stock of a key with computed levels, in days of its demand: reorder point, and the units above it.
+# The rules compute about as much from a demand that varies. With less, each such key has a need
+# when the history ends.
+COMPUTED_DAYS: Final = 30
+BATCH_DAYS: Final = 21
 ADVISED_PERCENT: Final = 15
 # Share of the slow keys with too much stock that get advised prices, in per cent. Other slow keys
 # get none: one unit of an item that sells twice a year lasts for months, which is no reason to cut
@@ -51,7 +57,7 @@ AUTOMATIC_MINOR: Final = 40_000  # largest value of such a need, in minor units
 # Anomalies of store keys in the history, and their shares in per cent. They are a wrong opening
 # count, no reorders in the last weeks, and far too much stock.
 FATES: Final = ("miscounted", "forgotten", "too_much", "ordinary")
-FATE_SHARES: Final = (2, 4, 4, 90)
+FATE_SHARES: Final = (3, 1, 4, 92)
 
 
 class Size(NamedTuple):
@@ -89,6 +95,12 @@ class PlannedKey:
     def is_slow(self) -> bool:
         """Return True below a demand of 0.35 units a day; slow items are planned differently."""
         return self.daily_units < SLOW_BELOW
+
+    @property
+    def trigger_units(self) -> int:
+        """Return the highest position at which people reorder: the one of the key's family."""
+        is_base_stock = FAMILIES[self.family].shape == BASE_STOCK
+        return self.order_up_to_units - 1 if is_base_stock else self.reorder_point_units
 
     @property
     def pack_units(self) -> int:
@@ -150,9 +162,10 @@ def _store_key(seed: int, store: str, item: Item, daily: float) -> PlannedKey:
     family = random.choices(FAMILIES_DRAWN, FAMILY_SHARES)[0]
     is_slow = daily < SLOW_BELOW
     is_computed = bool(family.computed) and random.randrange(100) < COMPUTED_PERCENT
-    lead = LEAD_DAYS_DIRECT if item.is_direct else 2
-    reorder_point = 0 if daily < SOLD_IN_A_MONTH else max(1, ceil(daily * (lead + 3)))
-    further = 1 if is_slow or not family.computed else max(4, ceil(daily * 21))
+    is_computed = is_computed and not is_slow
+    days = COMPUTED_DAYS if is_computed else 3 + (LEAD_DAYS_DIRECT if item.is_direct else 2)
+    reorder_point = 0 if daily < SOLD_IN_A_MONTH else max(1, ceil(daily * days))
+    further = 1 if is_slow or not family.computed else max(4, ceil(daily * BATCH_DAYS))
     fate = random.choices(FATES, FATE_SHARES)[0]
     return PlannedKey(
         location=store,
@@ -160,7 +173,7 @@ def _store_key(seed: int, store: str, item: Item, daily: float) -> PlannedKey:
         daily_units=daily,
         fate=fate,
         family=family.code,
-        levels="computed" if is_computed and not is_slow else "fixed",
+        levels="computed" if is_computed else "fixed",
         reorder_point_units=reorder_point,
         order_up_to_units=reorder_point + further,
         price_mode=_price_mode(random.randrange(100), fate, is_slow=is_slow),

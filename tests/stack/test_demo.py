@@ -49,7 +49,7 @@ def _check_what_waits_for_visitors(home: Path) -> None:
 
         stack.wait_until(lambda: {"stuck_transfer", "overdue_receipt"} <= tasks().keys(), tasks)
         stack.wait_until(lambda: tasks().get("rejected_record") == 2, tasks)
-        for statement, most in ((NEEDS, 150), (PRICES, 30)):
+        for statement, most in ((NEEDS, 80), (PRICES, 30)):
             row = connection.execute(statement).fetchone()
             assert row is not None
             assert 1 <= row[0] <= most, statement

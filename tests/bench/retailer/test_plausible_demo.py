@@ -133,9 +133,10 @@ def test_every_proposed_price_is_a_cut_of_too_much_stock_within_its_limits(
 
 
 def test_a_visitor_finds_some_needs_to_decide_and_few_that_need_thought(chain: list[Row]) -> None:
-    left = thought = 0
+    needs = left = thought = 0
     for row in chain:
         if row.need is not None:
+            needs += 1
             codes = attention(need_facts(row.state))
             is_automatic = row.key.auto_max_minor > 0 and not codes
             thought += bool(codes)
@@ -143,6 +144,7 @@ def test_a_visitor_finds_some_needs_to_decide_and_few_that_need_thought(chain: l
     prices = sum(row.price is not None for row in chain)
     stores = len({row.key.location for row in chain if row.key.is_store})
     share = stores / len(STORES)
-    assert int(12 * share) <= left <= 40 * share
-    assert int(3 * share) <= thought <= 15 * share
+    assert int(10 * share) <= needs <= 40 * share
+    assert int(3 * share) <= left <= 20 * share
+    assert int(3 * share) <= thought <= 7 * share
     assert int(3 * share) <= prices <= 24 * share
