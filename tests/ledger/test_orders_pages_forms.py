@@ -47,7 +47,7 @@ def test_a_draft_is_deleted_and_a_delivery_announced(ledger: psycopg.Connection)
 
     assert ledger.execute("SELECT shipped_units FROM retail.shipment_line").fetchall() == [(7,)]
     page = text(client.get("/orders/order?ref=X-1"))
-    assert "on the road 7" in page
+    assert "in transit 7" in page
     assert "deleted the line" in page
 
 
