@@ -102,7 +102,7 @@ def rollback(
     by: SwitchedBy = "",
     without_comparison: Annotated[
         bool,
-        typer.Option(help="Don't compare, because workers of the present revision don't run."),
+        typer.Option(help="Don't compare. Allowed if no worker of the present revision runs."),
     ] = False,
     timeout: Timeout = 300.0,
     json: options.Json = False,

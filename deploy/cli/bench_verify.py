@@ -15,7 +15,7 @@ from inventory.explain.formatting import counted_text
 
 def bench_verify(
     *,
-    yes: Annotated[bool, typer.Option("--yes", help="Confirm that it writes wrong rows.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Confirm the writing of wrong rows.")] = False,
     rounds: Annotated[int, typer.Option(help="Number of comparisons.")] = 100,
     load: Annotated[int, typer.Option(help="Sale lines a second during the run.")] = 165,
     seed: Annotated[int, typer.Option(help="Seed of the random sales.")] = 1,

@@ -157,7 +157,7 @@ def promote(
     *,
     approval: Approval = "",
     without_comparison: Annotated[
-        bool, typer.Option(help="Don't compare, because workers of the former revision don't run.")
+        bool, typer.Option(help="Don't compare. Allowed if no worker of the former revision runs.")
     ] = False,
     by: SwitchedBy = "",
     timeout: Timeout = 300.0,
