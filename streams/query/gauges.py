@@ -194,7 +194,7 @@ def _of_snapshots(readings: Readings, worker: Measurable) -> None:
     counter("snapshot_seconds", "Time spent on writing snapshots", lambda: one(counts.seconds))
     readings.gauge(
         "snapshot_age_seconds",
-        "Time since this process wrote a snapshot of the partition; grows without new records",
+        "Time since this process wrote a snapshot of the partition; grows while no records arrive",
         _each(worker, lambda owned: _since(counts.at_s.get(owned.number))),
     )
 
