@@ -80,7 +80,7 @@ class Retailer:
         return self.log.event("sale_line", before, after)
 
     def ordered(self, key: str) -> Event:
-        """Return an order line to the supplier."""
+        """Return the event of a new order line, with 24 units ordered from the supplier."""
         columns = {
             "order_ref": "PO",
             "reorder_id": None,

@@ -84,8 +84,8 @@ def archive_until(
     """Make sure that every record before `ends` is archived. Return the manifest.
 
     If the archiver service runs, wait for it. Otherwise this process archives the records. The call
-    waits as long as new records arrive in the archive, and at most `timeout_s` without one.
-    `report` gets two numbers: records archived since the call, and records missing at its start.
+    fails if the archive gets no record for `timeout_s`; it has no other time limit. `report` gets
+    two numbers: records archived since the call, and records missing at its start.
 
     Raises:
         ArchiveBehind: records are missing, and none was archived for `timeout_s`.

@@ -1,7 +1,8 @@
 """Move an archive away, so that the archiver writes a new one from offset 0 of `stock.events`.
 
 This repairs an archive that contradicts the topic or itself. The topic keeps every record, so the
-new archive is complete. The moved files are kept for a comparison (`rebuilt`).
+new archive is complete. The moved files are kept: `analytics.archive.rebuilt` compares them with
+the new archive.
 """
 
 import shutil

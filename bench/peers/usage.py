@@ -21,7 +21,10 @@ class Usage:
 
 
 def usage(pid: int) -> Usage:
-    """Return the usage of the process tree of `pid`, with ended children; zero if it has ended."""
+    """Return CPU time and memory of the process tree of `pid`; zero if `pid` has ended.
+
+    The CPU time includes children that have ended.
+    """
     ticks = resident = 0
     for each in _tree(pid):
         fields = _stat(each)

@@ -8,7 +8,7 @@ recomputation would then give other results. This service writes two kinds of fa
 * Review: once per UTC day it sets `reviewed_at` of each live key. That record triggers the rules
   that depend on the day, for example order days.
 
-Every 10 s it also copies the newest place of the audit chain to a file outside of Postgres
+Every 10 s it also copies the end of the audit chain to a file outside of Postgres
 (`ledger.audit.head`). After a restart of Postgres the service continues. It repeats no reviews,
 because `reviewed_at` shows which keys were reviewed today.
 """

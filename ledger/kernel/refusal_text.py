@@ -125,7 +125,7 @@ def _inside(field: str, translate: Translate) -> str:
 
 
 def names_text(fields: Iterable[str], translate: Translate = untranslated) -> str:
-    """Return the names of fields in lower case, as a list: `minimum order, active`."""
+    """Return the names of fields as one text in lower case: `minimum order, active`."""
     return ", ".join(_inside(field, translate) for field in fields)
 
 

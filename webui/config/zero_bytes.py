@@ -1,4 +1,4 @@
-"""Middleware that rejects zero characters and foreign character sets before a page reads them."""
+"""Middleware that rejects requests with NUL characters, or in other character sets than UTF-8."""
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest
 from django.utils.deprecation import MiddlewareMixin
@@ -8,14 +8,14 @@ _CHARSETS = frozenset({"utf-8", "utf8", "us-ascii"})
 
 
 class RefuseZeros(MiddlewareMixin):
-    """Middleware that answers 400 to zero characters, because a Postgres text can't hold them.
+    """Middleware that answers 400 to NUL characters, because a Postgres text can't contain them.
 
     It also rejects character sets other than UTF-8 and ASCII. Django would decode with any codec of
     Python. `base64`, for example, is no character set and raises LookupError.
     """
 
     def process_request(self, request: HttpRequest) -> HttpResponse | None:
-        """Return a refusal for a zero character or a foreign character set, or None to continue."""
+        """Return the answer 400 for a NUL character or another character set; None to continue."""
         charset = (request.content_params or {}).get("charset", "utf-8")
         if charset.lower() not in _CHARSETS:
             return _refused("Send forms in UTF-8. Nothing was changed.")

@@ -34,7 +34,7 @@ log = structlog.get_logger(__name__)
 
 @dataclass(slots=True, eq=False)
 class Following:
-    """An open stream, and the beginning of its last successful check in `time.monotonic`."""
+    """An open stream. Its last successful check began at `confirmed_at` (`time.monotonic`)."""
 
     asked: Asked
     subscriber: Subscriber[bytes]

@@ -47,7 +47,7 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Rules of a source tree. `text` is the change in one line; `own` is the tree of this code."""
+    """Rules of the source tree `tree`. `text` describes their change; `own` is this code's tree."""
 
     tree: Path
     rules: Rules

@@ -149,7 +149,7 @@ class Filters:
 
 
 def difference_rows(request: int, wanted: Filters, *, behind: int = 0) -> list[Row]:
-    """Return up to 50 differences by rank, largest money first; skip `behind` differences."""
+    """Return up to 50 differences, the largest amount of money first; skip the first `behind`."""
     given = wanted.parameters(request) | {"most": PAGE_ROWS, "behind": behind}
     return select(_ROWS, given, Row)
 

@@ -30,7 +30,11 @@ class ReferenceForm(_Form):
 
     @override
     def validate_unique(self) -> None:
-        """Do nothing: the service checks this, and recognises the second of two clicks."""
+        """Do nothing, because the service checks uniqueness.
+
+        A second click sends the same values again. The service recognises this; a check here would
+        report the values of the first click as taken.
+        """
 
     @override
     def clean(self) -> dict[str, Any] | None:

@@ -39,10 +39,10 @@ class TransferOffer:
 class NeedCard:
     """A need with its arithmetic and the fields of its decisions.
 
-    `far_units` is the refused quantity if it is far beyond the suggestion, so that a person can
-    confirm it. `waits_because` is None for a need that no automatic rule considers. `ignored`
-    names the warnings that don't stop an automatic order. `order_ref` is the order of the need, or
-    empty. `transfer` is None if no location has spare units.
+    `far_units` is a quantity that was refused because it is far beyond the suggestion, else None. A
+    person can confirm it. `waits_because` is None for a need that no automatic rule considers.
+    `ignored` names the warnings that don't stop an automatic order. `order_ref` is the order of the
+    need, or empty. `transfer` is None if no location has spare units.
     """
 
     proposal: ReorderProposal
