@@ -1,10 +1,10 @@
 """Verification of the audit log's hash chain (`app.action_chain`).
 
 Each entry of the chain has a number (`place`: 1, 2, 3 …), the hash of its predecessor, and the hash
-of its own log entry (`app.action_log`). `verify` checks that no place is missing, that each entry
+of its own log entry (`app.action_log`). `verify` checks that no number is missing, that each entry
 has its predecessor's hash, and that each log entry still has the hash in the chain. It also checks
-that the chain still contains the head. The head is a copy of the newest place and its hash, in a
-file outside of Postgres.
+that the chain still contains the head. The head is a copy of the newest entry's number and hash, in
+a file outside of Postgres.
 
 The SELECT statement below computes the hashes. It doesn't call the database function with which the
 chain was written, because an owner of the database could have replaced that function.
@@ -64,7 +64,7 @@ class Break:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The result of a verification: the last place with its hash, and the first 20 breaks."""
+    """The result of a verification: the last entry's number and hash, and the first 20 breaks."""
 
     head: Head
     breaks: tuple[Break, ...]
@@ -94,7 +94,7 @@ def _verify_chain(connection: psycopg.Connection, outside: Head) -> tuple[Head, 
     last, breaks, is_met = Head(0, GENESIS), list[Break](), not outside.place
     for row in _rows(connection):
         if row.place != last.place + 1:
-            missing = f"places {last.place + 1} to {row.place - 1} are missing"
+            missing = f"chain entries {last.place + 1} to {row.place - 1} are missing"
             breaks.append(Break(row.place, row.action_id, missing))
         elif row.previous != last.hash:
             breaks.append(Break(row.place, row.action_id, "the hash of its predecessor differs"))
@@ -112,7 +112,7 @@ def _verify_chain(connection: psycopg.Connection, outside: Head) -> tuple[Head, 
 def _lost(last: Head, outside: Head) -> Break:
     """Return the break for a chain that ends with `last` and doesn't contain the head `outside`."""
     if outside.place > last.place:
-        found = f"the chain ends at place {last.place}: its end was removed"
+        found = f"the chain ends at entry {last.place}: later entries were removed"
     else:
         found = "the hash in the file outside of Postgres differs: the chain was written again"
     return Break(outside.place, None, found)

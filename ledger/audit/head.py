@@ -1,7 +1,7 @@
-"""A copy of the audit chain's newest place and hash (the head), in a file outside of Postgres.
+"""A copy of the audit chain's newest number and hash (the head), in a file outside of Postgres.
 
 The owner of the database can remove the newest entries of the audit log and of its chain together.
-Then the file has a place that the chain no longer has. The heartbeat service updates the file only
+Then the file has a number that the chain no longer has. The heartbeat service updates the file only
 while the chain still contains the file's head, so the file keeps the evidence of damage.
 """
 
@@ -30,14 +30,14 @@ VALUES (%s, 'audit_accepted', 'action_log', %s)
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """A place (1, 2, 3 …) of the chain and its hash in hexadecimal; 0 and "" for an empty chain."""
+    """Number (`place`, from 1) and hexadecimal hash of a chain entry; 0 and "" for no entry."""
 
     place: int = 0
     hash: str = ""
 
 
 class UnreadableHead(Exception):
-    """The head file exists but does not contain a place and a hash."""
+    """The head file exists but does not contain an entry's number (`place`) and hash."""
 
 
 def path_of(settings: Connections) -> Path:
@@ -65,13 +65,13 @@ def kept(path: Path) -> Head:
 
 
 def newest(connection: psycopg.Connection) -> Head:
-    """Return the newest place and hash of the chain in Postgres."""
+    """Return number and hash of the newest chain entry in Postgres."""
     row = connection.execute(_NEWEST).fetchone()
     return Head() if row is None else Head(*row)
 
 
 def is_on_chain(connection: psycopg.Connection, head: Head) -> bool:
-    """Return True if the chain in Postgres still has this place with this hash."""
+    """Return True if the chain in Postgres still has an entry with this number and hash."""
     if not head.place:
         return True
     row = connection.execute(_AT, (head.place,)).fetchone()
@@ -87,7 +87,7 @@ def write(path: Path, head: Head) -> None:
 
 
 def follow(connection: psycopg.Connection, path: Path) -> Head | None:
-    """Write the newest place and hash of the chain to the head file, and return both.
+    """Write number and hash of the newest chain entry to the head file, and return both.
 
     If the chain no longer contains the head in the file, leave the file unchanged and return None.
 

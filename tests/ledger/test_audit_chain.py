@@ -87,7 +87,7 @@ def test_an_entry_that_was_deleted_with_its_place_leaves_a_gap(ledger, entries) 
     ledger.execute(f"DELETE FROM app.action_log WHERE id = {entries[1]}")
     ledger.execute(f"DELETE FROM app.action_chain WHERE action_id = {entries[1]}")
 
-    assert found(ledger) == [(3, entries[2], "places 2 to 2 are missing")]
+    assert found(ledger) == [(3, entries[2], "chain entries 2 to 2 are missing")]
 
 
 def test_an_entry_inserted_past_the_trigger_is_named(ledger, entries) -> None:
@@ -115,7 +115,8 @@ def test_a_removed_end_is_found_by_the_head_outside(ledger, entries) -> None:
     ledger.execute("DELETE FROM app.action_chain WHERE place >= 4")
 
     assert found(ledger) == []
-    assert found(ledger, outside) == [(5, None, "the chain ends at place 3: its end was removed")]
+    removed = "the chain ends at entry 3: later entries were removed"
+    assert found(ledger, outside) == [(5, None, removed)]
 
 
 def test_a_chain_that_was_written_again_as_a_whole_is_found_by_the_head_outside(
@@ -189,7 +190,11 @@ def test_the_command_names_the_break_and_a_restore_is_accepted_with_a_reason(
     assert whole.exit_code == 0, whole.output
     assert cut.exit_code == 1
     assert json.loads(cut.stdout)["breaks"] == [
-        {"place": 5, "action_id": None, "found": "the chain ends at place 3: its end was removed"}
+        {
+            "place": 5,
+            "action_id": None,
+            "found": "the chain ends at entry 3: later entries were removed",
+        }
     ]
     assert accepted.exit_code == 0, accepted.output
     assert after.exit_code == 0, after.output
