@@ -226,7 +226,8 @@ def stream_decisions(
     request: HttpRequest,
     given: Query[EventFilters],
     last_event_id: Annotated[
-        str, Header(alias="Last-Event-ID", max_length=400, description="Continue after it.")
+        str,
+        Header(alias="Last-Event-ID", max_length=400, description="Continue after this event."),
     ] = "",
 ) -> HttpResponseBase:
     """Stream events as server-sent events until the client disconnects or the token ends."""
