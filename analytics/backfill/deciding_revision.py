@@ -2,7 +2,7 @@
 
 Workers of several revisions may run side by side, but proposals come from the revision that
 `app.revision_switch` names (decision 0013). A recomputation gives every decision of one revision.
-Those that were closed while another revision decided never became proposals.
+A decision that was closed while another revision decided never became a proposal.
 """
 
 from collections.abc import Mapping

@@ -61,7 +61,7 @@ def fact_name(captured: str) -> str:
 
 
 def has_business_time(table: CapturedTable) -> bool:
-    """Return True if the table's rows have one business time."""
+    """Return True if each row of the table has exactly one business time."""
     return any(name == _OCCURRED for name, _kind in table.columns)
 
 

@@ -133,10 +133,10 @@ class Reconciler:
             self.restart_failed(now, state.trace)
 
     def restart_failed(self, now: float, trace: str) -> None:
-        """Restart a failed task. Count the restart even if Connect's answer is lost.
+        """Restart a failed task. Count it even if Connect got the request and its answer is lost.
 
         Raises:
-            httpx.HTTPError: Connect refused, or could not be reached. Nothing is counted.
+            httpx.HTTPError: Connect refused, or got no request. Nothing is counted.
         """
         try:
             self._client.restart_failed()
