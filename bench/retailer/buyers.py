@@ -76,7 +76,7 @@ class Habits(NamedTuple):
     patience_s: float
     at_once: int
     left_permille: int
-    most_left: int = 8
+    most_left: int = 12
 
 
 class Need(NamedTuple):

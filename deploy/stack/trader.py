@@ -12,10 +12,10 @@ from cdc.logs import configure_logging
 from deploy.stack.django import setup_django
 
 RATE: Final = 1  # sale lines a second
-# The demo's people answer half of the proposals, each after a minute. They leave the other half to
-# visitors, but at most the newest 8 needs and 8 prices (`Habits`).
+# The demo's people answer half of the proposals, each after half a minute. They leave the other
+# half to visitors, but at most the newest 12 needs and 12 prices (`Habits`).
 LEFT_PERMILLE: Final = 500
-PATIENCE_S: Final = 60
+PATIENCE_S: Final = 30
 
 log = structlog.get_logger(__name__)
 
