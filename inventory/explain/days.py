@@ -72,7 +72,7 @@ class DemandDay:
 
     Of the day's `trading_windows` trading windows, `out_windows` were out of stock.
     `observed_micro` is in micro-units a day. The `reason` of an observed day is `counted`. On a day
-    that is not observed, `observed_micro` is None. `reason` is then the first that applies of:
+    that is not observed, `observed_micro` is None. Its `reason` is the first of these that applies:
 
     * `first`: the key's first day
     * `markdown`: the price step was not 0

@@ -14,8 +14,9 @@ from inventory.model.value import value
 class Provenance:
     """The origin of a state, for the last section of its explanation.
 
-    The section calls the state's position the policy position, because the state includes the
-    policy up to that offset. `as_of_us` is the partition's as-of time, None if it is unknown.
+    The section shows the state's position as `policy_generation` and `policy_offset`, because the
+    state includes the policy up to that offset. `as_of_us` is the partition's as-of time, None if
+    it is unknown.
     """
 
     partition: int

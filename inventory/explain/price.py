@@ -58,7 +58,7 @@ def price_section(state: KeyState, *, has_windows: bool) -> Section:
 
 
 def price_in_force(row: PriceRow | None) -> tuple[Line, ...]:
-    """Return the lines of the price in force, or one line without a value if no price is."""
+    """Return the lines of the price in force, or one line without a value if there is none."""
     if row is None:
         return (note("price_minor", None, "no price was ever set"),)
     detail = row.kind if row.step == 0 else f"{row.kind}, step {row.step}"

@@ -70,8 +70,8 @@ def stock_section(state: KeyState | None, facts: StockFacts | None) -> Section:
     """Return the section `stock`: the steps from the last count to B.
 
     The sums equal the state's numbers. If the sum of the facts differs from the state, one more
-    line shows the difference. The cause is a fact whose record the fold hasn't read yet or has
-    rejected. Without a state, the lines end at on-hand by the facts. Without facts, one line has
+    line shows the difference. Then the fold has not yet read the record of a fact, or has
+    rejected it. Without a state, the lines end at on-hand by the facts. Without facts, one line has
     the sum of all movements since the count.
     """
     if state is None:

@@ -236,7 +236,7 @@ def _is_live(row: WindowRow) -> bool:
 
 
 def _level_after(level: int, row: WindowRow | None, counts: list[Count] | tuple[Count, ...]) -> int:
-    """Return on-hand at the end of a window, from `level` at its start.
+    """Return on-hand at the end of a window. `level` is on-hand at its start.
 
     Without a count: level + Σ moves. Otherwise: units of the last count + Σ moves of later seconds.
     """

@@ -38,7 +38,7 @@ class Passed:
 
 
 def pass_days(before: KeyState, now_us: int) -> Passed:
-    """Return the state's fields once stream time is `now_us` (µs since 1970 UTC).
+    """Return the state's fields after the stream time has moved to `now_us` (µs since 1970 UTC).
 
     Days before the new horizon are folded into the opening values, oldest first. Demand is learned
     from all complete days. `before` is the state before the record that moves the time. So that
@@ -55,7 +55,7 @@ def pass_days(before: KeyState, now_us: int) -> Passed:
 
 
 def _folded(stock: Stock, opening_units: int, folded_counts: int) -> Stock:
-    """Return the stock without its `folded_counts` oldest counts, which the horizon has passed.
+    """Return the stock without its oldest `folded_counts` counts, which lie before the new horizon.
 
     `opening_units` is on-hand at the new horizon. The newest of these counts becomes
     `opening_count`.

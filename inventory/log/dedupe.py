@@ -40,8 +40,8 @@ class Admission(Enum):
 def identity_of(record: Record) -> Identity | None:
     """Return (table, primary key, lsn, op), or (table, primary key, None, "r") for a snapshot row.
 
-    None means that the record is malformed (domain.md 11.2). Its commit time lies outside
-    ±(2^53 - 1), an image is no row or has no integer id, or a change has no lsn.
+    Return None for a malformed record (domain.md 11.2): its commit time lies outside ±(2^53 - 1),
+    an image is no row or has no integer id, or a change has no lsn.
     """
     if not -MAX_STORED <= record.commit_us <= MAX_STORED:
         return None
