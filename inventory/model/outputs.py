@@ -8,8 +8,7 @@ from inventory.model.value import value
 class ReorderOutput:
     """One revision of a need. Only a revision with status `open` has a quantity and flags.
 
-    `terms` are the named inputs and steps of the quantity in a fixed order (domain.md 5), for
-    people.
+    `terms` explain the quantity: its named inputs and steps in a fixed order (domain.md 5).
     """
 
     id: ReorderId
@@ -30,8 +29,8 @@ class PriceOutput:
 
     A closing revision repeats the last open revision, with another status and reason. `prior_minor`
     is the prior price of a reduction (domain.md 6.2). It is None for a raise, or if no price was in
-    force in the 30 days from which the prior price is taken. `terms` are the inputs in a fixed
-    order, for people.
+    force in the 30 days from which the prior price is taken. `terms` explain the price: its inputs
+    in a fixed order.
     """
 
     id: ProposalId

@@ -151,7 +151,7 @@ class KeyState:
 
     @property
     def key(self) -> InvKey:
-        """Return `inv_key`. Other values with a position call it `key`, too."""
+        """Return `inv_key` under the name that `Record` uses."""
         return self.inv_key
 
     @property

@@ -37,8 +37,8 @@ def _is_cooling(
     """Return True if `effective_at_us` < the last change's effective_from + cool-down.
 
     The last change is the last row whose kind is not `initial`, future rows included. The cool-down
-    is doubled if both changes have opposite directions, or if the last change was a rollback
-    (domain.md 6.2, 11.9).
+    is doubled if `side` is opposite to the direction of the last change, or if the last change was
+    a rollback (domain.md 6.2, 11.9).
     """
     last = next((at for at in reversed(range(len(timeline))) if timeline[at].kind != "initial"), -1)
     if last < 0:

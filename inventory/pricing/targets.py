@@ -66,8 +66,8 @@ def target_minor(policy: ItemLocation, regular_minor: int, step: int) -> int | N
 def clamped_down(policy: ItemLocation, frame: PriceFrame, target: int) -> Clamped:
     """Return the reduced price for `target` (domain.md 6.2, Down).
 
-    It is ≥ floor, ≥ old - old·max_step // 1000, ≥ regular - regular·max_off // 1000 and < old, and
-    an allowed price. `price_minor` is None if there is no such price.
+    It is an allowed price with these limits: < old, ≥ floor, ≥ old - old·max_step // 1000, and
+    ≥ regular - regular·max_off // 1000. `price_minor` is None if there is no such price.
     """
     lowest = (
         (FLOOR, frame.floor_minor),
@@ -93,8 +93,8 @@ def clamped_down(policy: ItemLocation, frame: PriceFrame, target: int) -> Clampe
 def clamped_up(policy: ItemLocation, frame: PriceFrame, target: int) -> Clamped:
     """Return the raised price for `target` (domain.md 6.2, Up).
 
-    It is ≤ old + old·max_step // 1000, ≤ regular + regular·cap // 1000, ≥ floor and > old, and an
-    allowed price. `price_minor` is None if there is no such price.
+    It is an allowed price with these limits: > old, ≥ floor, ≤ old + old·max_step // 1000, and
+    ≤ regular + regular·cap // 1000. `price_minor` is None if there is no such price.
     """
     highest = (
         (MAX_STEP, frame.old_minor + frame.old_minor * policy.max_step_permille // 1000),

@@ -31,10 +31,10 @@ class ReplenishmentInputs:
 
 @value
 class Evaluation:
-    """The values that one evaluation reads: the record's triggers, and the key's values after it.
+    """The values that one evaluation reads: a record's triggers, and the key after the record.
 
-    `level` has the levels after the record, and `base_units` is the base position B after it.
-    `policy` is None while the key is not active. `inactive_reason` then has the reason.
+    `base_units` is the base position B. `policy` is None while the key is not active.
+    `inactive_reason` then has the reason.
     """
 
     key: InvKey

@@ -90,7 +90,7 @@ def inactive_reason(policy: ItemLocation | None, *, stock_known: bool) -> str:
 
 
 def _after_decision(episode: Episode, now: Evaluation) -> Episode:
-    """Return the episode with stale decisions counted and a hold ended, before any transition.
+    """Count a stale decision or end a hold, where due. Return the episode before any transition.
 
     A `reorder_decision` row that names another need is counted as stale, unless it approves. A
     `resume` or a changed replenishment column ends a hold: `until_us` becomes the stream time.
@@ -176,8 +176,8 @@ def _from_closed_hold(episode: Episode, now: Evaluation) -> Step:
 def _ended(episode: Episode, now: Evaluation) -> Step | None:
     """Return the `Step` of the first case that ends or holds a need, or None if no case applies.
 
-    The cases are the columns answered, not active, reject, snooze and B > s + h in the table of
-    domain.md 5.3. The `Step` is the same for the states open and held-snoozed.
+    The cases are these columns of the table in domain.md 5.3: answered, not active, reject, snooze,
+    B > s + h. The `Step` is the same for the states open and held-snoozed.
     """
     if episode.id in now.trigger.answered_ids:
         return accepted(episode, now)

@@ -65,8 +65,8 @@ class ShipmentLine:
 def _receipt(line: ShipmentLine, sign: int) -> Effect:
     """Return the effect of a receipt: +received, +damaged to unavailable, -`order_units` on order.
 
-    One record changes all three, so no decision is taken in between. A transfer has no order line,
-    so its `order_units` have no effect.
+    One record changes all three, and the rules decide only after that. A transfer has no order
+    line, so its `order_units` have no effect.
     """
     settled = line.order_units if line.leg == "supplier_in" else 0
     return Effect(
