@@ -196,7 +196,7 @@ def _own_of(answer: httpx.Response) -> tuple[str, frozenset[int]] | str:
 
 @dataclass(frozen=True, slots=True)
 class _Code:
-    """The hash of a worker's code. It is no `str`, because `_code_of` returns problems as `str`."""
+    """The hash of a worker's code. `_code_of` returns it, or a problem as `str`."""
 
     text: str
 

@@ -46,8 +46,8 @@ _ALREADY_DELETED: Final = (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError.GROUP_ID
 class Drift:
     """A difference between a topic in the broker and its definition in `cdc.contracts.topics`.
 
-    `setting` is the name of the setting that differs. It is "partitions" for another number of
-    partitions, and "topic" for a missing topic.
+    `setting` is the name of the setting that differs. It is "partitions" if the number of
+    partitions differs, and "topic" if the topic is missing.
     """
 
     topic: str
@@ -181,7 +181,7 @@ def delete_topics(bootstrap: str, names: Iterable[str]) -> None:
 def _wait_for_list(
     client: AdminClient, waiting: Callable[[set[str]], set[str]], state: str, change: str
 ) -> None:
-    """Wait until `waiting` returns an empty set for the names of the topics that the broker lists.
+    """Wait until `waiting`, called with the names that the broker lists, returns an empty set.
 
     Raises:
         TimeoutError: `waiting` still returns names after 30 s. The message contains `state` and
@@ -196,9 +196,9 @@ def _wait_for_list(
 
 
 def _wait_for_leaders(client: AdminClient, topics: Iterable[Topic]) -> None:
-    """Return once the leader of each partition has answered a request for its end.
+    """Return once the leader of each partition has answered a request for the end offset.
 
-    A worker that started in between would end with the exit code of an absent broker.
+    A worker that started earlier would end with the exit code of an absent broker.
 
     Raises:
         TimeoutError: a partition still has no leader after 30 s.

@@ -67,7 +67,7 @@ class Damage:
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """The replication slot. `behind` is the bytes of WAL that the connector has not confirmed."""
+    """The replication slot. `behind` counts the WAL bytes that the connector has not confirmed."""
 
     active: bool
     wal_status: str

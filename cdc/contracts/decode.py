@@ -49,7 +49,7 @@ def decode(key: bytes | None, value: bytes | None, *, offset: int) -> Record:
 
 
 def _with_integer_times(image: object, columns: tuple[str, ...]) -> object:
-    """Replace the times of `columns` in `image`, and return the same object."""
+    """Convert the times in `columns` of `image` by `timestamp_us`, in place. Return `image`."""
     if type(image) is dict:
         for column in columns:
             text = image.get(column)

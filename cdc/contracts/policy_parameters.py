@@ -62,7 +62,7 @@ def rule_of(changes: Sequence[str], where: Sequence[str] = ()) -> OverlayRule:
 
 
 def cell_text(cell: Cell) -> str:
-    """Return a cell as `rule_of` reads it: `null`, `true`, `100,200`."""
+    """Return a column's value as text that `rule_of` reads, such as `null`, `true` or `100,200`."""
     match cell:
         case None:
             return NULL

@@ -39,7 +39,7 @@ def canonical(document: Document) -> bytes:
 
 
 def _namer(cls: type) -> Callable[[Any], Document]:
-    """Return a function that maps a value of `cls` to a dictionary of its fields, unchanged."""
+    """Return a function that maps a value of `cls` to its fields by name, without conversion."""
     names = sorted(column.name for column in fields(cls))
 
     def named(instance: Any) -> Document:  # noqa: ANN401 -- any value class of the model
@@ -85,7 +85,8 @@ def _policy_json(policy: ItemLocation) -> orjson.Fragment:
     """Return the policy's JSON, encoded once and then cached as long as a state refers to it.
 
     A policy is nearly half of a level and rarely changes. An entry takes about 1.6 kB. The cache
-    has no fixed size: if more keys than its size got records in turn, it would have no hits.
+    has no size limit. If more keys than such a limit got records in turn, each entry would be
+    removed before its next use.
     """
     known = _POLICIES.get(id(policy))
     if known is not None:
