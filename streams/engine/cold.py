@@ -65,7 +65,7 @@ class ColdStates:
     """The encoded states of many keys, one document per key.
 
     Only the `add…` methods add or replace documents. The bytes of a block never change, so a thread
-    can write them into a snapshot file meanwhile.
+    can write them into a snapshot file while documents are added.
     """
 
     blocks: dict[int, Block] = field(default_factory=dict)

@@ -160,8 +160,8 @@ _ONE_AT_A_TIME = Lock()
 def _admin(bootstrap: str) -> AdminClient:
     """Return the process's only admin client.
 
-    `cache` alone is not enough: threads that call at the same time would each create a client. The
-    cache would keep one client. The others might close before they have answered.
+    Without the lock, threads that call at the same time would each create a client. `cache` would
+    keep only one of them. The others might close before they have answered.
     """
     with _ONE_AT_A_TIME:
         return _kept_admin(bootstrap)

@@ -72,7 +72,7 @@ def repair_of_topic(topic: str) -> str:
 
 
 def repair_phrase(topic: str) -> str:
-    """Return the end of a message: the repair of a deleted, recreated or truncated topic."""
+    """Return the repair of a deleted, recreated or truncated topic, as the end of a message."""
     return LOST if topic == STOCK_EVENTS else REPAIR
 
 
@@ -117,7 +117,7 @@ def refuse_other_generation(number: int, own_generation: int, found: int | None)
 
 
 def refuse_other_source(number: int, progress: Progress, topics: Topics) -> None:
-    """Raise `LogMismatch` if the source topic is another one, or lacks the state's next offset."""
+    """Raise `LogMismatch` for another source topic, or one that lacks the state's next offset."""
     found, known = topics.ids[STOCK_EVENTS], progress.source_topic_id
     if known not in (None, found):
         problem = (

@@ -1,9 +1,9 @@
 """The partitions of this worker, from their assignment until they can be folded and queried.
 
 A rebalance revokes every partition and assigns most of them again. A partition that is assigned
-again keeps its state, unless its changelog shows that another worker has written in between. If
-that check missed another writer, the broker would refuse our next transaction and this process
-would end.
+again keeps its state, unless its changelog shows that another worker has written since the
+revocation. If that check missed another writer, the broker would refuse the next transaction and
+this process would end.
 """
 
 import asyncio
@@ -95,7 +95,7 @@ class Ownership:
         self._load_snapshot = load_snapshot
         self.permille = PERMILLE  # permitted share of undecodable records
         self._lost: dict[int, OwnedPartition] = {}  # states that the next takeover may keep
-        self._fenced: frozenset[int] = frozenset()  # only we may write to these
+        self._fenced: frozenset[int] = frozenset()  # only this process may write to these
         self._attempt: asyncio.Task[None] | None = None
         self._moved = asyncio.Condition()
         self._is_assigned = False  # the group has made an assignment, which may be empty

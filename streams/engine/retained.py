@@ -37,7 +37,7 @@ class Retained:
         self._newest_day = 0
 
     def store_count(self, key: InvKey, headers: Headers, at_ms: int) -> None:
-        """Take the row count from the `headers` of the key's next level, written at `at_ms`.
+        """Store the row count from the `headers` of the key's next level, written at `at_ms`.
 
         Raises:
             UnreadableRecord: the header is of an unknown version.
@@ -54,8 +54,8 @@ class Retained:
         """Compare the level's count with the number of rows that were found for the key.
 
         Raises:
-            LogMismatch: the numbers differ, and the broker can't have deleted rows because of their
-                age.
+            LogMismatch: the numbers differ, and all rows are too young for the broker to have
+                deleted them.
         """
         counted, day = self._counts.get(key, (found, 0))
         if found != counted and not self._is_aged(day):

@@ -104,12 +104,12 @@ def snapshot_of(owned: OwnedPartition) -> Snapshot:
 def freeze(owned: OwnedPartition) -> Iterator[int]:
     """Add the changed states to those at rest, and yield the number of keys after each block.
 
-    Call this directly after `snapshot_of`, before another chunk is folded. The call itself chooses
-    the states, and drops decoded states that did not change since the last call. The caller may
-    pause between two blocks. If a chunk is folded in a pause, the states that it changes remain in
-    use.
+    Call this directly after `snapshot_of`, before another chunk is folded. The call chooses the
+    states to add. It also drops decoded states that did not change since the last call. The caller
+    may pause between two blocks. If a chunk is folded in a pause, the states that it changes remain
+    in use.
     """
-    # States that an earlier freeze did not finish count as changed too.
+    # `freezing` may still have keys that an interrupted freeze did not add.
     owned.freezing |= owned.unfrozen
     owned.unfrozen = {}
     states = [owned.published[key] for key in owned.freezing]
