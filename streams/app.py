@@ -19,7 +19,7 @@ FETCH_BYTES: Final = 1 << 20  # per partition; a compressed record takes about 1
 _TOPICS: Final[dict[str, Any]] = {
     "topic_partitions": PARTITIONS,
     "topic_allow_declare": False,  # `cdc.capture.admin` creates topics
-    "topic_disable_leader": True,  # a leader would need another topic
+    "topic_disable_leader": True,  # Faust's leader election needs another topic
     "topic_replication_factor": 1,
     "table_standby_replicas": 0,
 }

@@ -1,8 +1,8 @@
 """The metrics of one worker, for `/metrics` in the text format of Prometheus.
 
 The worker increases counters and histograms while it works. Gauges are read at each request, so
-they take no time in between. Values of labels come from fixed sets (partitions, verdicts, reasons,
-routes), never from keys.
+they cost nothing between requests. Values of labels come from fixed sets (partitions, verdicts,
+reasons, routes), never from keys.
 """
 
 import time

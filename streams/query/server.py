@@ -61,7 +61,8 @@ class QueryServer:
         gauges.register(worker)
         self._peers = Peers(worker.settings)
         settings = worker.settings
-        # The group may have got this worker's last heartbeat one interval before a suspension.
+        # The last heartbeat may be one interval older than a suspension. The session then ends
+        # that much earlier.
         longest_s = settings.session_timeout_s - settings.heartbeat_s
         self._suspensions = Suspensions(worker.ownership, longest_s, time.monotonic())
         self._checking: asyncio.Task[None] | None = None
@@ -248,7 +249,7 @@ class QueryServer:
 
 
 def _address(settings: WorkerSettings) -> str:
-    """Return the URL for other workers. Its host is the worker's id if all interfaces are used."""
+    """Return the URL for other workers. A server on all interfaces has the worker's id as host."""
     host = settings.worker_host
     return f"http://{settings.worker_id if host == _ALL else host}:{settings.worker_port}"
 

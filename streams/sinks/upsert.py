@@ -17,8 +17,8 @@ class Table:
     """A table that a sink writes. `columns` are its columns with their Postgres types, in order.
 
     `newer` is the SQL condition on which a new row (`excluded`) replaces the stored one (`kept`).
-    None means never. In the columns `kept_if_null`, null doesn't replace a stored value.
-    `set_on_update` is added to the SET clause.
+    With None, no stored row is replaced. In the columns `kept_if_null`, null doesn't replace a
+    stored value. `set_on_update` is added to the SET clause.
     """
 
     name: str

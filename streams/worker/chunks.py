@@ -161,8 +161,8 @@ class ChunkConsumer(Consumer):
     async def seek_to_committed(self) -> Mapping[TP, int | None]:
         """Seek each partition to the group's committed offset, or to its beginning if it has none.
 
-        aiokafka alone leaves a partition without a committed offset where it is. Records that were
-        fetched before a rebalance, but not handled, would then be skipped.
+        aiokafka alone doesn't seek in a partition without a committed offset. It would skip records
+        that were fetched before a rebalance and not handled.
         """
         committed: Mapping[TP, int | None] = await super().seek_to_committed()
         uncommitted = [tp for tp, offset in committed.items() if not offset]

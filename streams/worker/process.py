@@ -22,8 +22,8 @@ class WorkerProcess(faust.Worker):
 
     `is_leaving` is True after `LEAVE_SIGNAL`.
 
-    By default Faust then waits for other tasks for a second, and sleeps another second. For so
-    long, the partitions of a worker that restarts would be idle.
+    By default Faust then waits for other tasks for a second, and sleeps another second. The
+    partitions of a restarting worker would be idle for these two seconds.
     """
 
     def __init__(self, app: faust.App) -> None:

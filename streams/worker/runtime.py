@@ -61,7 +61,7 @@ class AddressTaken(Exception):
 _EXIT_CODES: Sequence[tuple[type[BaseException], ExitCode]] = (
     (UnreadableRecord, ExitCode.UNREADABLE),
     (LogMismatch, ExitCode.LOG_MISMATCH),
-    (OffsetOutOfRangeError, ExitCode.LOG_MISMATCH),  # of `KafkaLog`, which has no offset reset
+    (OffsetOutOfRangeError, ExitCode.LOG_MISMATCH),  # from `KafkaLog`, which has no offset reset
     (UnknownTopicOrPartitionError, ExitCode.LOG_MISMATCH),
     (Fenced, ExitCode.FENCED),
     (ProducerFenced, ExitCode.FENCED),
@@ -71,7 +71,7 @@ _EXIT_CODES: Sequence[tuple[type[BaseException], ExitCode]] = (
     (KafkaError, ExitCode.BROKER),
     (KafkaException, ExitCode.BROKER),
     (ReadStalled, ExitCode.BROKER),
-    (TimeoutError, ExitCode.BROKER),  # of `asyncio.timeout`, where a client has no timeout itself
+    (TimeoutError, ExitCode.BROKER),  # from `asyncio.timeout`, for clients without a timeout
     (ConnectionError, ExitCode.BROKER),
     (OSError, ExitCode.DISK),  # after its two subclasses above
 )
@@ -181,8 +181,8 @@ class Runtime:
     async def close(self, leave_group: LeaveGroup | None = None) -> None:
         """Save snapshots and close all producers. Call this when no chunk is in work any more.
 
-        With `leave_group`, first give all partitions up and call it. Other workers then continue
-        while this one saves its snapshots.
+        With `leave_group`, first give all partitions up and call `leave_group`. Other workers then
+        continue while this one saves its snapshots.
         """
         owned = list(self.ownership.ready.values())
         if leave_group is not None:
@@ -194,8 +194,8 @@ class Runtime:
     async def _hand_over(self, leave_group: LeaveGroup) -> None:
         """Close all producers, then leave the group. Log a warning if that fails.
 
-        The group then removes this member when the supervisor asks it to, or when its session
-        times out.
+        After a failure, the group removes this member when the supervisor requests that, or when
+        the member's session times out.
         """
         try:
             async with asyncio.timeout(HAND_OVER_S):

@@ -59,8 +59,8 @@ class SnapshotCounts:
 class SnapshotWriter:
     """The writer of a worker's snapshots in `directory`. `ready` returns its ready partitions.
 
-    `search` returns the directories in which `find` searches, by default only `directory`. Those of
-    other workers shorten the restore of a partition that moves to this worker.
+    `search` returns the directories in which `find` searches, by default only `directory`.
+    Snapshots of other workers shorten the restore of a partition that moves to this worker.
     """
 
     def __init__(
@@ -116,7 +116,8 @@ class SnapshotWriter:
     async def stop(self, partitions: Iterable[OwnedPartition]) -> None:
         """Write snapshots for up to `STOP_S` seconds. Call this when no chunk is being folded.
 
-        `partitions` may have new owners already. A restore checks a snapshot, so it may be older.
+        `partitions` may have new owners that have written newer records. An older snapshot is still
+        useful: a restore checks it and reads the later records.
 
         A partition without a new snapshot is restored from its former snapshot and the changelogs.
         """
