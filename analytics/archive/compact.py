@@ -100,9 +100,9 @@ def compact(
 
 
 def groups(files: Sequence[ArchiveFile], limits: Limits) -> Iterator[list[ArchiveFile]]:
-    """Yield groups of consecutive files to merge.
+    """Yield groups of consecutive files. Each group becomes one file.
 
-    A group of one file is not merged: the file stays as it is.
+    A file that forms a group by itself stays as it is.
     """
     group: list[ArchiveFile] = []
     oldest = len(files) - limits.newest

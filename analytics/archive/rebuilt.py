@@ -42,7 +42,7 @@ class Rebuilt:
 
     @property
     def differs(self) -> bool:
-        """Return True if the present archive holds other records at the former offsets."""
+        """Return True if the new archive holds other records at the former offsets."""
         return self.verdict == DIFFERS
 
     def as_json(self) -> dict[str, Any]:

@@ -228,7 +228,7 @@ def variables() -> Mapping[str, str]:
 def _system(url: str, _variables: frozenset[tuple[str, str]]) -> tuple[Any, str]:
     """Return the file system of a URL, and the path in it.
 
-    `cache` compares `_variables`, too, so other credentials give another client.
+    `_variables` is part of the cache's key, so other credentials give another client.
     """
     parts = urlsplit(url)
     if parts.scheme == "s3":

@@ -90,8 +90,8 @@ def compare_decisions(
 ) -> Decisions:
     """Compare the proposals with a finished recomputation up to `ends`.
 
-    With `begins` the recomputation holds only the decisions of records from these offsets on, by
-    partition. Proposals of earlier records are left out.
+    `begins` maps each partition to an offset. The recomputation then holds only the decisions of
+    records from this offset on. Proposals of earlier records are left out.
     """
     decided = newest(event for row in rows for event in _events(row))
     url = settings.read_database_url.get_secret_value()
@@ -194,7 +194,7 @@ def _broken(
     ends: Mapping[int, int],
     deciding: DecidingRevision,
 ) -> str | None:
-    """Return the rule that decision and proposal break, given the deciding revision; else None."""
+    """Return the rule that decision and proposal break, or None if they break none."""
     missed = decision is not None and deciding.may_have_missed(
         decision.status, decision.partition, decision.offset, decision.commit_us
     )

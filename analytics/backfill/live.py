@@ -1,7 +1,7 @@
 """Write the live workers' states into files like those of a run: one file per partition.
 
 A file is sorted by key. Only one partition is in memory at a time, because all partitions of a
-million keys would need gigabytes. Each partition has its own end offset, like those of a run.
+million keys would need gigabytes. Each partition has its own end offset, as in a run.
 """
 
 from collections.abc import Iterator

@@ -61,8 +61,8 @@ class Plan:
     """A recomputation of everything before `ends`. Equal plans give equal results.
 
     `source_topic_id` is the broker's id of the topic that `ends` refer to; None if unknown. With a
-    `base` only the states are complete: outputs, late sales and rejected records are those after
-    the base's ends.
+    `base` only the states are complete: outputs, late sales and rejected records cover only
+    the records after the base's ends.
     """
 
     run: str

@@ -56,7 +56,7 @@ def seal_of_run(directory: Path) -> str:
 
 
 def refuse_unsealed(directory: Path) -> None:
-    """Raise `UnknownRun` unless plan and units are those with which the run was finished."""
+    """Raise `UnknownRun` if plan or units were changed after the run was finished."""
     row = _document(directory)
     if row is None or row["schema"] == _UNSEALED:
         problem = f"{directory / RUN_FILE} has no seal: an earlier release finished this run"

@@ -37,7 +37,7 @@ def finished_units(directory: Path, plan: Plan) -> dict[str, ManifestRow]:
 
 
 def list_committed(directory: Path, plan: Plan, finished: dict[str, ManifestRow]) -> None:
-    """Add the committed units to the manifest that a killed driver has not listed there.
+    """Add to the manifest the committed units that a killed driver has not listed.
 
     Raises:
         UnknownRun: a commit was changed or is of another plan.

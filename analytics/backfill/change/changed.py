@@ -31,7 +31,7 @@ _NAMED: Final = 3  # number of files listed in a message about uncommitted files
 class Origin:
     """The source of a run's rules: a tree, a commit or this code, each with or without parameters.
 
-    `revision` is the logic revision of the tree with parameters; None takes the next free one.
+    `revision` is the logic revision of the tree with parameters; None means the next free number.
     """
 
     code: Path | None = None

@@ -18,7 +18,7 @@ _DOCUMENTED: Final = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFuncti
 
 
 def fingerprint(tree: Path) -> str:
-    """Return the hash of the tree's rules: every module of `inventory` that can decide."""
+    """Return the hash of the tree's rules: all modules of `inventory` that affect a decision."""
     digest = hashlib.sha256()
     for name, source in _rules(tree):
         digest.update(name.encode())

@@ -18,7 +18,7 @@ class BadParameter(Damage, ValueError):
 
 
 def rule_of(changes: Sequence[str], where: Sequence[str] = ()) -> OverlayRule:
-    """Return the rule that sets each `column=value` of `changes` where all of `where` hold.
+    """Return the rule that sets `changes` in each row for which all conditions of `where` hold.
 
     Raises:
         BadParameter: a text is malformed. The message names option, column and value.

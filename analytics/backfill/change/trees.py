@@ -73,8 +73,8 @@ def write_overlay_tree(
 ) -> Path:
     """Return a tree below `trees` with the sources of `base` and these parameters.
 
-    It declares `revision`, by default the number after those of `base` and of all trees below
-    `trees`. Equal changes of equal sources give the same tree.
+    It declares `revision`, by default one more than the highest revision of `base` and of all
+    trees below `trees`. Equal changes of equal sources give the same tree.
 
     Raises:
         NoSourceTree: the release of `base` supports no parameters, or `base` already sets some.
