@@ -114,9 +114,9 @@ def compared_runs(runs: Path, a: str, b: str) -> ComparedRuns:
 def _directories(runs: Path, a: str, b: str) -> tuple[Path, Path]:
     """Return the directories of the newest finished runs that `a` and `b` name.
 
-    `last` and a logic revision, such as `2`, may name several runs. Then return the newest two that
-    end at the same offsets. They are different runs, unless `a` equals `b`. If no two runs end at
-    the same offsets, return the newest run of each name.
+    `last` and a logic revision, such as `2`, may name several runs. Then return the newest pair of
+    runs with equal end offsets. A run is paired with itself only if `a` equals `b`. If there is no
+    such pair, return the newest run of each name.
     """
     ours, theirs = finished_of(runs, a), finished_of(runs, b)
     if len(ours) == len(theirs) == 1:

@@ -61,7 +61,7 @@ class Divergence:
     about: str = "first differing record"
 
     def record(self) -> Explained | None:
-        """Return an explanation that has the fields of the record: A's, or else B's, or None."""
+        """Return the explanation to read the record's fields from: A's, else B's, else None."""
         return self.a.found or self.b.found
 
     def lines(self) -> Iterator[Compared]:

@@ -64,7 +64,7 @@ class LiveSide:
         return f"{LIVE} (revision {self.revision})"
 
     def as_json(self) -> dict[str, Any]:
-        """Return revision, next offset by partition, and the number and first of left-out keys."""
+        """Return revision, next offset by partition, number of left-out keys, and the first few."""
         return {
             LIVE: True,
             "logic_revision": self.revision,

@@ -74,7 +74,7 @@ def count_rows(found: Diff[Sides]) -> Iterator[tuple[str, ...]]:
 
 
 def hidden_text(hidden: int, step: str) -> str:
-    """Return a text with the number of hidden rows, and `step`, which shows them; "" for 0 rows."""
+    """Return the number of hidden rows and `step`, a way to show them, as text; "" for 0 rows."""
     if hidden <= 0:
         return ""
     rows = "row is" if hidden == 1 else "rows are"
