@@ -1,7 +1,6 @@
 """The Parquet files that a task writes: states, outputs, and the rows of a worker's other topics.
 
-Besides the states, a publication needs expired window rows, and the states and content of
-heartbeats.
+A publication also needs the expired window rows, and the state and content of each heartbeat.
 """
 
 import hashlib

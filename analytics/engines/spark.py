@@ -237,8 +237,8 @@ def reachable(builder: Any, master: str) -> Any:  # noqa: ANN401 -- pyspark buil
 def choose_python() -> None:
     """Let executors use this interpreter, unless `PYSPARK_PYTHON` names another.
 
-    Without a choice they take the first python3 on PATH, which lacks this project's packages. An
-    empty variable is no choice.
+    By default, executors use the first python3 on PATH, which lacks this project's packages. An
+    empty variable counts as not set.
     """
     for name in ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"):
         if not os.environ.get(name):
@@ -285,7 +285,7 @@ def _properties(home: Path, master: str) -> dict[str, str]:
     return {
         "spark.app.name": "inventory-backfill",
         "spark.ui.enabled": str(_serves_pages(master)).lower(),
-        "spark.ui.killEnabled": "false",  # the pages need no login, so they only show the job
+        "spark.ui.killEnabled": "false",  # the pages need no login, so they can't end a job
         "spark.ui.showConsoleProgress": "false",
         "spark.local.dir": str(scratch),
         # The JVM's temporary files. A killed JVM leaves them here, where `backfill clean` looks.

@@ -237,7 +237,7 @@ def _write_late(sink: RunSink, record: Record, found: LateSale, origin: Origin) 
 
 
 def _write_expired(sink: RunSink, before: KeyState, folded: Applied) -> None:
-    """Write windows that this record drops from the state, as a worker's changelog keeps them."""
+    """Write the window rows that this record drops. A worker's changelog keeps such rows, too."""
     for start in folded.windows_dropped:
         content = encode_window(before.key, before.windows[start], before.position)
         sink.files[EXPIRED].write(before.key.encode(), before.position.offset, content)

@@ -164,7 +164,7 @@ def units_of(
     selection: Selection = EVERYTHING,
     code: str | None = None,
 ) -> tuple[ArchiveUnit, ...]:
-    """Return every unit of the history before `ends`, for the rules here or those with hash `code`.
+    """Return every unit before `ends`. `code` is the hash of the rules, by default this code's.
 
     Raises:
         BrokenArchive: the archive does not reach an end, or a file is missing.
