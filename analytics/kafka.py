@@ -61,7 +61,7 @@ def consumer(bootstrap: str, *, fetch_wait_ms: int = 50, fetch_bytes: int = 1) -
 
 @contextmanager
 def with_position(message: Any) -> Iterator[None]:  # noqa: ANN401 -- the client has no types
-    """Add the message's topic, partition and offset to an `UnreadableRecord` raised inside."""
+    """Add the message's topic, partition and offset to an `UnreadableRecord` of the block."""
     try:
         yield
     except UnreadableRecord as unreadable:

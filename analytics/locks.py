@@ -39,7 +39,7 @@ def holder(path: Path) -> str:
 
 
 def _is_still(path: Path, stream: TextIO) -> bool:
-    """Return False if the opened file was renamed since: a directory moves with its lock."""
+    """Return False if the file was renamed after it was opened, for example with its directory."""
     try:
         return os.path.samestat(os.fstat(stream.fileno()), path.stat())
     except FileNotFoundError:

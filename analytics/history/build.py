@@ -156,7 +156,7 @@ def _as_text(column: Any) -> Any:  # noqa: ANN401 -- pyarrow ships no types
 
 
 def _take_facts(facts: PartitionFacts, records: Any) -> None:  # noqa: ANN401 -- pyarrow ships no types
-    """Take the records of fact tables that the archiver judged new."""
+    """Add the records of fact tables that the archiver judged new to `facts`."""
     is_new = pc.field("admission") == Admission.NEW.value
     chosen = records.filter(is_new & pc.field("table").isin(list(FACTS)))
     columns = (chosen[name].to_pylist() for name in ("offset", "key", "value"))

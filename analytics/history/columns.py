@@ -119,9 +119,9 @@ _END_US: Final = 253_402_300_800_000_000
 
 
 def value_as(kind: str, found: object) -> Any:  # noqa: ANN401 -- of the column's type
-    """Return a decoded value of a row image as a value of type `kind`, else None.
+    """Return a decoded value of a row image as type `kind`, or None if it has another type.
 
-    Postgres checks the types of its columns, so only a forged record loses a value here.
+    Postgres checks the types of its columns, so only values of a forged record become None.
     """
     return _READERS[kind](found)
 

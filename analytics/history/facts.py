@@ -1,7 +1,8 @@
 """Rows of one partition's fact tables and movements, from its archived records in offset order.
 
-A row id stays in its key's partition: a changed key arrives as a delete and an insert. So each
-partition is complete by itself. Memory holds the rows of one partition: a few hundred bytes each.
+If a row's key changes, the former key's partition gets a delete and the new key's partition an
+insert. So each partition is complete by itself. Memory holds the rows of one partition: a few
+hundred bytes each.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -48,7 +49,7 @@ class _Move:
 
 @dataclass(slots=True)
 class PartitionFacts:
-    """The rows in force of one partition, taken record by record."""
+    """The rows in force of one partition, updated record by record."""
 
     partition: int
     _rows: dict[str, RowsInForce] = field(default_factory=dict)
@@ -58,7 +59,7 @@ class PartitionFacts:
         self._rows = {name: RowsInForce(table) for name, (_captured, table) in FACTS.items()}
 
     def take(self, offset: int, key: bytes | None, value: bytes | None) -> None:
-        """Take one record that the archiver judged new; a record that a rule refuses is ignored."""
+        """Apply a record that the archiver judged new. Ignore a record that a rule refuses."""
         try:
             record = decode(key, value, offset=offset)
             change = validate(record, Admission.NEW, is_known_key=False)

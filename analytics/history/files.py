@@ -104,7 +104,7 @@ class TableFile:
         )
 
     def write(self, rows: Any) -> None:  # noqa: ANN401 -- pyarrow ships no types
-        """Take the rows of an Arrow table."""
+        """Add the rows of an Arrow table."""
         self.rows += rows.num_rows
         self._waiting.append(rows)
         self._waiting_rows += rows.num_rows

@@ -22,7 +22,7 @@ class Rows:
             self.add(row)
 
     def add(self, row: Row) -> None:
-        """Take a row, whose values are in the order of the columns."""
+        """Add a row, whose values are in the order of the columns."""
         self._waiting.append(row)
         if len(self._waiting) >= _CHUNK_ROWS:
             self._flush()

@@ -158,7 +158,7 @@ def _window(inv_key: str, row: Document, partition: int) -> Row:
 
 
 def _decision(table: HistoryTable, event: ReorderEvent | PriceEvent, own: Document) -> Row:
-    """Return a row: values of `own`, of the event's key and position, else of its output."""
+    """Return a row: values of `own`, else of the event's key and position, else of its output."""
     output, at = event.output, event.at
     known = own | {
         "inv_key": at.inv_key,
