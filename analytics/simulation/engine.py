@@ -206,7 +206,7 @@ def _nothing(request: Request, found: UnitSimulated) -> Exception:
 
 
 def _keep(parts: Path, directory: Path, report: Report) -> None:
-    """Write the report beside the parts, and put all in place of an earlier result."""
+    """Write the report into `parts`. Replace an earlier result in `directory` by `parts`."""
     shutil.rmtree(parts / "engine", ignore_errors=True)
     text = json.dumps(report.as_json(), indent=1, sort_keys=True)
     (parts / MARK).write_text(text + "\n", encoding="utf-8")

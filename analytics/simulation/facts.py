@@ -1,7 +1,7 @@
 """Facts of history in a simulated world: demand, returns, counts, adjustments, policies, prices.
 
-Each record takes effect at its position in the log, limited by the stock on the simulated shelf. So
-a world with the receipts of history has the stock of history.
+Each record takes effect at its position in the log, limited by the stock on the simulated shelf. If
+the receipts are those of history, so is the stock.
 """
 
 from typing import Any

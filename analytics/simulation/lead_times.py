@@ -34,7 +34,7 @@ class KeyArrivals:
     legs: dict[int, Mapping[str, Any]] = field(default_factory=dict)
 
     def note(self, record: Record) -> None:
-        """Take one record of `TABLES`."""
+        """Store the row of one record of `TABLES`."""
         rows = self.orders if record.table == ORDER_LINES.name else self.legs
         image: Any = record.after
         if isinstance(image, dict) and type(image.get("id")) is int:

@@ -98,7 +98,7 @@ class Meter:
         self.note(on_hand_units, policy)
 
     def note(self, on_hand_units: int, policy: ItemLocation | None) -> None:
-        """Take stock and unit cost after a record."""
+        """Store stock and unit cost after a record."""
         self._on_hand_units = on_hand_units
         self._cost_minor = 0 if policy is None else policy.cost_minor
 

@@ -50,7 +50,7 @@ class NotCaughtUp(RuntimeError):
 
 @dataclass(slots=True)
 class Barrier:
-    """Wait for the pipeline over one autocommit connection. All waits share one deadline."""
+    """Waits for the pipeline, over one autocommit connection and with one deadline."""
 
     settings: Connections
     connection: psycopg.Connection

@@ -165,9 +165,10 @@ def _is_current(record: Record, found: Write | None) -> bool:
 
 
 def _is_folded(record: Record, found: Write | None) -> bool:
-    """Return True if the before-image is a count that was folded when its row changed again.
+    """Return True if the before-image is a count before the horizon at the row's last write.
 
-    The time of a deletion is unknown; the count of a deleted row is taken as folded.
+    The fold had then folded the count into the opening values. The time of a deletion is unknown,
+    so the count of a deleted row is taken as folded.
     """
     image = record.before
     if record.table != "stock_count" or not isinstance(image, dict):

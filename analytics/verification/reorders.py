@@ -35,7 +35,7 @@ SELECT reorder_id FROM app.reorder_proposal
 WHERE %(location)s::text IS NULL OR location = %(location)s::text
 """
 UNPROPOSED: Final = "an open need has a proposal"
-# Not valid as the reason why an idle key that needs an order has no open need.
+# An idle key that needs an order must have a reason other than these.
 _NO_REASONS: Final = ("", ABOVE_REORDER_POINT)
 
 
