@@ -33,6 +33,7 @@ NOUNS: Final = {
     "more row": plural_noop("%(number)s more row", "%(number)s more rows"),
     "more store": plural_noop("%(number)s more store", "%(number)s more stores"),
     "need": plural_noop("%(number)s need", "%(number)s needs"),
+    "open task": plural_noop("%(number)s open task", "%(number)s open tasks"),
     "order": plural_noop("%(number)s order", "%(number)s orders"),
     "partition": plural_noop("%(number)s partition", "%(number)s partitions"),
     "proposal": plural_noop("%(number)s proposal", "%(number)s proposals"),

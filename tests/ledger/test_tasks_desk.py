@@ -122,6 +122,27 @@ def test_every_kind_says_its_numbers_and_leads_to_an_open_door(
     assert "add up to 4" not in shown
 
 
+def test_the_task_of_a_rejected_record_names_its_item(inbox: psycopg.Connection) -> None:
+    inbox.execute("INSERT INTO retail.product (code, name) VALUES ('S', 'Kettle, red')")
+    numbers = Jsonb(NUMBERS["rejected_record"])
+    for subject in ("L|S", "no key"):
+        put(
+            inbox,
+            "app.task",
+            kind="rejected_record",
+            subject=subject,
+            role="operator",
+            detail=numbers,
+            noticed_at=NOON,
+            opened_at=NOON,
+        )
+
+    page = person("operator").get("/tasks/")
+
+    names = re.findall(r'<th scope="row" class="wide">(.*?)</th>', page.content.decode())
+    assert sorted(names) == ["Kettle, red", "no key"]
+
+
 @pytest.mark.parametrize(
     ("hold", "words"),
     [

@@ -56,6 +56,17 @@ def test_no_message_has_a_number_before_a_fixed_plural() -> None:
     assert fixed == [], "use `counted` of ledger.nouns, `|counted`, `Counted` or `ngettext`"
 
 
+def test_no_page_appends_letters_to_a_translated_text() -> None:
+    appended = re.compile(r"end(?:blocktranslate|blocktrans) %\}(?:\{% if [^%]*%\})?[a-z]+\b")
+    found = [
+        f"{path.relative_to(PROJECT)}: {each[0]}"
+        for path in sorted((PROJECT / "webui/templates").rglob("*.html"))
+        for each in appended.finditer(path.read_text("utf-8"))
+    ]
+
+    assert found == [], "a plural of English letters is wrong in other languages"
+
+
 def fixed_plurals(path: Path) -> Iterator[str]:
     """Yield the texts of a module in which a value of an f-string has a plural behind it."""
     behind = re.compile(rf" (?:\w+ )?(?:{PLURALS})\b(?!/)")  # not records/s

@@ -62,7 +62,11 @@ SELECT t.id, t.kind, t.subject, t.inv_key, t.location, t.sku, p.name, t.role,
        t.opened_at,
        (extract(epoch FROM clock_timestamp() - t.opened_at) * 1000000)::bigint AS age_us
 """
-FROM_SQL: Final = """FROM app.task t LEFT JOIN retail.product p ON p.code = t.sku
+# The task of a rejected record has no SKU, because its key can be any text. Its item has a name
+# only if the text is an item's key.
+FROM_SQL: Final = """FROM app.task t LEFT JOIN retail.product p
+        ON p.code = coalesce(t.sku, CASE t.kind WHEN 'rejected_record'
+            THEN split_part(t.subject, '|', 2) END)
     LEFT JOIN retail.supplier su ON su.code = t.detail ->> 'supplier'"""
 
 

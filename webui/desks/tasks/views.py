@@ -13,6 +13,8 @@ from django.views.decorators.http import require_GET, require_POST
 
 from ledger.access.roles import ROLES as ALL_ROLES
 from ledger.automation.conditions import ROLES_WITH_TASKS
+from ledger.messages import Message
+from ledger.nouns import counted
 from ledger.services import ServiceError
 from ledger.tasks.kinds import COUNT_VARIANCE
 from ledger.tasks.service import acknowledge_variance
@@ -58,7 +60,7 @@ def _show(request: HttpRequest, refusal: Refusal | None) -> HttpResponse:
     version_before = selectors.version()
     place = KEYS.place_of(request.GET)
     page = task_page(task_filter, place, roles=tuple(dict.fromkeys((*mine, *ROLES))))
-    counted = selectors.numbers(task_filter)
+    found = selectors.numbers(task_filter)
     person, may = request.user.get_username(), abilities(request.user)
     cards = [_card(task, refusal, person, may) for task in page.rows]
     query = {"for": chosen, "kind": task_filter.kind, "location": task_filter.location}
@@ -66,11 +68,11 @@ def _show(request: HttpRequest, refusal: Refusal | None) -> HttpResponse:
     context = {
         "cards": cards,
         "next_cards": next_cards([task.anchor for task in page.rows]),
-        "choices": _choices(mine, chosen, counted, query),
-        "kinds": _kinds(task_filter, counted, query),
+        "choices": _choices(mine, chosen, found, query),
+        "kinds": _kinds(task_filter, found, query),
         "kind": task_filter.kind,
         "chosen": chosen,
-        "total": _total(task_filter, counted),
+        "total": _total(task_filter, found),
         "location": task_filter.location,
         "locations": stores,
         "places": {store.code: store.name for store in stores},
@@ -94,11 +96,12 @@ def own_roles(user: User | AnonymousUser) -> tuple[str, ...]:
     )
 
 
-def _total(task_filter: selectors.TaskFilter, counted: list[selectors.Number]) -> str:
-    """Return the number of tasks on all pages."""
+def _total(task_filter: selectors.TaskFilter, found: list[selectors.Number]) -> Message:
+    """Return the number of tasks on all pages, with its noun."""
     roles = task_filter.roles or tuple(ROLES)
     kinds = (task_filter.kind,) if task_filter.kind else tuple(KINDS)
-    return _text(sum(n.tasks for n in counted if n.role in roles and n.kind in kinds))
+    total = sum(n.tasks for n in found if n.role in roles and n.kind in kinds)
+    return counted(total, "open task", shown=_text(total))
 
 
 def _card(task: selectors.Task, refusal: Refusal | None, person: str, may: Collection[str]) -> Card:
@@ -121,14 +124,14 @@ def _card(task: selectors.Task, refusal: Refusal | None, person: str, may: Colle
 def _choices(
     mine: tuple[str, ...],
     chosen: str,
-    counted: list[selectors.Number],
+    found: list[selectors.Number],
     query: dict[str, str],
 ) -> list[RoleFilter]:
     """Return the filters "mine", "all", and one for each role with a task.
 
     Each filter has its number of tasks.
     """
-    roles = sorted({number.role for number in counted}, key=list(ROLES).index)
+    roles = sorted({number.role for number in found}, key=list(ROLES).index)
     tabs = [(MINE, gettext("Mine"), mine)] if mine else []
     tabs.append((ALL, gettext("All"), tuple(ROLES)))
     tabs += [(role, ROLES[role], (role,)) for role in roles]
@@ -137,14 +140,14 @@ def _choices(
             label=label,
             url="?" + urlencode(query | {"for": name, "kind": ""}),
             is_current=name == chosen,
-            tasks=_text(sum(n.tasks for n in counted if n.role in of)),
+            tasks=_text(sum(n.tasks for n in found if n.role in of)),
         )
         for name, label, of in tabs
     ]
 
 
 def _kinds(
-    task_filter: selectors.TaskFilter, counted: list[selectors.Number], query: dict[str, str]
+    task_filter: selectors.TaskFilter, found: list[selectors.Number], query: dict[str, str]
 ) -> list[KindFilter]:
     """Return a filter for each kind of task that the chosen roles have."""
     roles = task_filter.roles or tuple(ROLES)
@@ -156,7 +159,7 @@ def _kinds(
             is_current=number.kind == task_filter.kind,
             tasks=_text(number.tasks),
         )
-        for number in counted
+        for number in found
         if number.role in roles
     ]
 

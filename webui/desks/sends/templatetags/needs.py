@@ -33,9 +33,17 @@ def amount(minor: int | None) -> str:
 @register.filter
 def lasts(centidays: int | None) -> str:
     """Return the days that the stock lasts: `0.4 d`, `12 d`, or "hardly sells" beyond a year."""
-    if centidays is None or centidays > LONGEST_COVER_CENTIDAYS:
-        return gettext("hardly sells")
-    return cover_text(centidays)
+    return gettext("hardly sells") if _hardly_sells(centidays) else cover_text(centidays)
+
+
+@register.filter
+def lasts_label(centidays: int | None) -> str:
+    """Return the label of `lasts` on a card: "Lasts", or an empty text before "hardly sells"."""
+    return "" if _hardly_sells(centidays) else gettext("Lasts")
+
+
+def _hardly_sells(centidays: int | None) -> bool:
+    return centidays is None or centidays > LONGEST_COVER_CENTIDAYS
 
 
 @register.filter
