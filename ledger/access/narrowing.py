@@ -5,9 +5,9 @@ A page's SELECT names its tables as `retail.stock_count c`. For a person with a 
 Postgres flattens that subquery, so indexes still work.
 
 This module declares every table that a page uses. `CONDITIONS` has the condition that selects a
-store's rows of a table. `COMPANY` lists the tables that every person may read. `FUNCTIONS` lists
-the functions. A query with another name raises `UndeclaredRelation`. So a page can't show rows of a
-new table before a developer has declared who may see them.
+store's rows of a table. `COMPANY` lists the tables that every person may read, and `FUNCTIONS`
+the functions that a query may call. A query with another name raises `UndeclaredRelation`. So a
+page can't show rows of a new table before a developer has declared who may see them.
 """
 
 import re

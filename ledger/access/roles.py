@@ -1,7 +1,7 @@
 """The roles of people. Each role is a Django group whose name is the role's code.
 
-`webui.accounts.roles` has the rights of each role, because pages check them. `ORDERING` is here,
-because the job `ledger.automation.sends` needs it too.
+Pages check the rights of a role, which are in `webui.accounts.roles`. The roles that may order are
+here, because the job `ledger.automation.sends` checks them too.
 """
 
 from dataclasses import dataclass

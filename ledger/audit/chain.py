@@ -52,9 +52,8 @@ class _Row(NamedTuple):
 class Break:
     """A defect of the chain, described by `found`.
 
-    `place` is the number of the chain's entry, None for a log entry that the chain lacks.
-    `action_id` is the id of the log entry. It is None if the chain lacks the head that the file
-    outside of Postgres has.
+    `place` is the number of the chain's entry, None if the log entry has no entry in the chain.
+    `action_id` is the id of the log entry, None if the chain doesn't contain the head of the file.
     """
 
     place: int | None

@@ -1,8 +1,8 @@
 """A copy of the audit chain's newest number and hash (the head), in a file outside of Postgres.
 
 The owner of the database can remove the newest entries of the audit log and of its chain together.
-Then the file has a number that the chain no longer has. The heartbeat service updates the file only
-while the chain still contains the file's head, so the file keeps the evidence of damage.
+The file then has a number that the chain no longer has. In this case the heartbeat service leaves
+the file unchanged, so `inventory audit verify` still reports the removal later.
 """
 
 import json
@@ -104,5 +104,5 @@ def follow(connection: psycopg.Connection, path: Path) -> Head | None:
 
 
 def log_accepted(connection: psycopg.Connection, actor: str, detail: Mapping[str, object]) -> None:
-    """Append to the audit log that `actor` has accepted the log with its damage."""
+    """Append an entry to the audit log: `actor` accepts the log in its damaged state."""
     connection.execute(_ACCEPTED, (actor, Jsonb(dict(detail))))

@@ -1,7 +1,7 @@
-"""The heartbeat service, which writes facts from which the workers learn the time.
+"""The heartbeat service: `python -m ledger.automation.heartbeat`. It writes the time into the log.
 
-Run it with `python -m ledger.automation.heartbeat`. The workers read no clock, because a
-recomputation would then give other results. This service writes two kinds of facts instead.
+The workers read no clock, so that a recomputation gives the same results. They take the time from
+two kinds of facts, which this service writes.
 
 * Heartbeat: once a second it updates one row per partition. The row's commit time shows every
   reader the age of the newest state, also on a partition without other records.
