@@ -2,8 +2,8 @@
 
 A service doesn't know the language of the person who reads its refusal. It composes a `Message`: a
 plain English text that also keeps its message id and its values. Programs, logs and the API use the
-text as it is. Pages translate it with `translated`. A text with a number is a `Counted`, so that it
-has the form of its number in every language.
+text as it is. Pages translate it with `translated`. A text with a number is a `Counted`, so that
+each language can use its own plural forms.
 """
 
 import re
@@ -53,7 +53,7 @@ class Message(str):
 
 
 class Counted(Message):
-    """A text with the forms of its number: one message id for 1, another one for other numbers.
+    """A text with a number: it has a message id for 1 and another one for all other numbers.
 
     `Counted("%(number)s line", "%(number)s lines", 1, number="1")` equals "1 line". The sign of the
     number doesn't matter. `ledger.nouns.counted` returns a number with its noun.
@@ -96,13 +96,13 @@ def joined(texts: Iterable[str], separator: str = ", ") -> Message:
 def gettext_noop(text: str) -> str:
     """Mark a message id for the translators and return it unchanged; pages translate it later.
 
-    Django's function of this name needs loaded settings, which programs of the ledger don't have.
+    Unlike Django's function of this name, it also works in programs that don't load the settings.
     """
     return text
 
 
 def untranslated(one: str, many: str = "", number: int = 1) -> str:
-    """Return the message id of the number's form, in English, for programs, logs and the API."""
+    """Return the English singular or plural: the `Translate` of programs, logs and the API."""
     return many if many and number != 1 else one
 
 

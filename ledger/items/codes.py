@@ -94,7 +94,7 @@ def supplier_code(supplier: str, number: str) -> str:
 
 
 def gtin14_or(text: str) -> str:
-    """Return a GTIN with 14 digits; any other text as it is."""
+    """Return a GTIN as 14 digits, and any other text unchanged."""
     return text if gtin_problem(text) else gtin14(text)
 
 
@@ -122,7 +122,7 @@ def refuse_taken(command: DescribeCode) -> None:
 
 
 def taken_text(command: DescribeCode, sku: str, *, is_active: bool) -> str:
-    """Return the text that refuses a code of product `sku`, with the next step."""
+    """Return the reason why a code that product `sku` has is refused, with the next step."""
     state = "" if is_active else Message(", deactivated")
     if sku == command.sku:
         return Message(
@@ -136,7 +136,7 @@ def taken_text(command: DescribeCode, sku: str, *, is_active: bool) -> str:
 
 
 def sku_text(sku: str) -> str:
-    """Return the text that refuses a GTIN whose digits are the SKU of another product."""
+    """Return the reason why a GTIN is refused whose digits are another product's SKU."""
     return Message(
         "these digits are the SKU %(sku)s, and a scan finds that item first: check the number",
         sku=sku,

@@ -78,8 +78,7 @@ def refuse_other_case(field: str, sku: str) -> None:
     """Raise `ServiceError` for a new SKU that differs from a known one only in its case.
 
     People mix up such SKUs. A known SKU is accepted, even if another one has the same letters. Call
-    this in the transaction that adds the SKU: other transactions wait with an SKU of these letters
-    until its end.
+    this in the transaction that adds the SKU: until its end, other calls for the same letters wait.
     """
     execute(_LOCK_LETTERS, sku)
     found: list[str] = fetch_column(_SAME_LETTERS, sku, sku, sku)

@@ -151,5 +151,5 @@ def typed_sku(location: str, text: str) -> str:
 
 
 def skus_of(text: str) -> list[str]:
-    """Return the SKUs that an active code names: one for a GTIN, or one per supplier's number."""
+    """Return the SKUs with this text as an active code; several if suppliers share a number."""
     return list(dict.fromkeys(match.sku for match in active(matches(text))))

@@ -132,10 +132,7 @@ def not_past(field: str, value: date | None, now: datetime) -> None:
 
 
 def text(field: str, value: str | None, *, longest: int | None = None) -> str:
-    """Return a text that has a character other than blanks and at most `longest` characters.
-
-    Raise `ServiceError` for any other text, and for None.
-    """
+    """Return `value`; raise `ServiceError` if it is None, blank or longer than `longest`."""
     if value is None or not value.strip():
         refuse(field, value, "must not be empty")
     if longest is not None and len(value) > longest:
