@@ -1,7 +1,7 @@
 """Purchase orders: terms of suppliers, the cost of a line, and the order that groups lines.
 
-Captured tables may get columns here, because none of them changes a result: the `reference` topics
-carry the terms of suppliers, and workers ignore columns that they do not know.
+The new columns of captured tables change no result. Workers ignore columns that they don't know,
+and the terms of suppliers are only in the `reference` topics.
 """
 
 from django.db import migrations

@@ -1,7 +1,7 @@
 """An approved review can be withdrawn (decision 0037).
 
-A trigger accepts a withdrawal only after an approval. It accepts it only from the person who
-requested the review, the person who approved it, or an operator.
+A trigger refuses a withdrawal without an approval. It also refuses a withdrawal by a person other
+than the requester of the review, its approver or an operator.
 """
 
 from django.db import migrations
