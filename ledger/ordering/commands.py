@@ -54,8 +54,8 @@ class ConfirmOrderLine:
     """The units of a line that its supplier has confirmed, and a new due day or None.
 
     A confirmation of more than the ordered units needs `beyond_order_allowed`, one of 0 units
-    `closing_allowed`. Only callers inside the process close a line without asking; pages and the
-    API ask.
+    `closing_allowed`. Pages and the API set `closing_allowed` only after a confirmation; all other
+    callers need none.
     """
 
     line_id: int

@@ -129,9 +129,9 @@ def _priced_already(inv_key: str) -> str:
 
 
 def _newest_as_shown(inv_key: str, shown_price_id: int | None) -> TimelineRow | None:
-    """Return the newest price of a locked item; raise `Conflict` if one was written meanwhile.
+    """Return the newest price of a locked item; raise `Conflict` if the person saw an older one.
 
-    The price that was written last may start before a scheduled price, so the check compares ids.
+    The check compares ids, not start times: a newly written price may start before a scheduled one.
     """
     last = last_written_price(inv_key)
     found = NO_PRICE if last is None else last.id

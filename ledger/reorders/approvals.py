@@ -26,7 +26,7 @@ class ApproveReorder:
     """A request to order the need `reorder_id`; the person saw its revision `shown_revision`.
 
     `units` is the quantity to order, None for the proposed quantity. With `parts` None, one line
-    orders it. Otherwise there is one line per part, and the parts must add up to the quantity.
+    has the whole quantity. Otherwise there is one line per part, and the parts must add up to it.
 
     Unless `is_confirmed`, a quantity far beyond the suggestion is refused
     (`ledger.reorders.plausibility`).

@@ -1,8 +1,8 @@
 """Detection of probable typing errors in the quantity of an approval, like 999999 for 12.
 
 A caller has to confirm such a quantity. Nothing is forbidden here, because a buyer may order more
-than the suggestion (docs/domain.md 7). Only callers inside the process need no confirmation; pages
-and the API ask.
+than the suggestion (docs/domain.md 7). Pages and the API ask for the confirmation; all other
+callers need none.
 
 Suggestions of a few units are often multiplied, for example before a promotion. So up to 100 units
 need no confirmation.
