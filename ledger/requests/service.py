@@ -1,8 +1,8 @@
 """Ask for a command of the analyst desk, confirm the request, or cancel it.
 
-Analysts and operators ask. A request that can change the deciding revision waits until another
-person, who is an operator, confirms it. The command itself checks when it runs that the difference
-is approved, the rules are equal and the workers have caught up.
+Analysts and operators may ask. A request that can change the deciding revision waits until an
+operator other than the asker confirms it. When the command runs, it checks that the difference is
+approved, the rules are equal and the workers have caught up.
 """
 
 import json

@@ -161,8 +161,8 @@ def withdraw_review(
 
     Raises:
         ServiceError: the person may not withdraw it.
-        Conflict: the review is not approved, or its revision decides. A rollback then has to
-            precede the withdrawal.
+        Conflict: the review is not approved, or its revision is the deciding one, which needs a
+            rollback first.
     """
     require_role(actor, REVIEWERS)
 
@@ -196,10 +196,10 @@ def withdraw_review(
 
 
 def _refuse_deciding(review: Review) -> None:
-    """Raise `Conflict` if the revision of the review decides.
+    """Raise `Conflict` if the revision of the review is the deciding one.
 
-    The switch records this approval, and takes the same lock before it commits. So the approval of
-    a revision that decides never changes.
+    The caller holds the lock of the review's verdicts. A switch takes this lock before it commits,
+    so no switch to the revision can commit between this check and the withdrawal.
     """
     newest = fetch_one(NEWEST_SWITCH)
     if newest is not None and newest["revision"] == review.revision:
@@ -214,7 +214,7 @@ def _refuse_deciding(review: Review) -> None:
 def _refuse_other_code(revision: int, code: str) -> None:
     """Raise `Conflict` if an open review of the revision is for other rules.
 
-    A revision number identifies one set of rules: `promote` names the number and no hash.
+    `promote` gets only a revision number, so each number must identify one set of rules.
     """
     execute(_LOCK_REVISION, revision)
     other = open_review_of_other_code(revision, code)

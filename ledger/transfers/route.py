@@ -40,7 +40,7 @@ class _Stock:
 
 @dataclass(frozen=True, slots=True)
 class _Whereabouts:
-    """Facts for a refusal; `sku_locations` has up to five locations that range the SKU."""
+    """Values for a refusal; `sku_locations` has up to five locations that range the SKU."""
 
     location_known: bool
     sku_locations: list[str]

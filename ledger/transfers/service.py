@@ -217,8 +217,8 @@ def move_transfer_due_date(
     The day has no effect on stock figures or decisions, and can't be before the shipping day.
 
     Raise `Conflict` if the transfer isn't in transit or has changed since `shown_version`. A
-    planned transfer is refused, because the change would replace `recorded_by`. This is the person
-    who has planned the transfer and may cancel it.
+    planned transfer is refused: the change would replace `recorded_by`, by which
+    `cancel_transfer` recognises the planner.
     """
 
     def work() -> Done:

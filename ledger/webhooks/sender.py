@@ -100,8 +100,8 @@ def due_webhooks() -> list[int]:
 def send_next(webhook_id: int, attempted: Callable[[str, Answer], None]) -> bool:
     """Attempt to send the next due message of a webhook; return False without an attempt.
 
-    The message's row stays locked until the answer is stored. `attempted` then gets the message's
-    type and the answer. A webhook whose secret can't be decrypted is stopped.
+    The message's row stays locked until the answer is stored. Then `attempted` is called with the
+    message's type and the answer. A webhook whose secret can't be decrypted is stopped.
     """
     with ledger_transaction():
         message = read_one(_Next, _NEXT, webhook_id)
