@@ -70,7 +70,7 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class _Counter:
-    """Failures in a counter after an attempt, and seconds until the counter starts again."""
+    """Failures in a counter after an attempt, and the seconds until the counter is reset."""
 
     failures: int
     wait_s: int

@@ -41,7 +41,7 @@ class SessionStore(DatabaseStore):
 
     @override
     def load(self) -> dict[str, Any]:
-        """Return the content of this session. Without a stored session: {}, and forget the key."""
+        """Return the content of this session. If it isn't stored, drop its key and return {}."""
         key = self.session_key or ""
         found = self.contents_of([key]) if key else {}
         if not found:

@@ -71,7 +71,9 @@ class CountsRecorded(Schema):
 
 
 class WaitingCount(Schema):
-    """A waiting count. `expected_units` is for its time; `value_minor` is null without a cost.
+    """A waiting count, with the units expected at its time.
+
+    `value_minor` is null if the cost isn't known.
 
     A count with `needs_recount` can't be approved: a second blind count of the item replaces it.
     """

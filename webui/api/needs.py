@@ -141,7 +141,11 @@ class InPacks(Given):
 
 
 class SplitPart(Given):
-    """One order line of a split approval. Without supplier or day, the usual one is used."""
+    """One order line of a split approval.
+
+    Without `supplier` the need's supplier gets the order. Without `due_on` the lead time gives the
+    day.
+    """
 
     units: Units
     supplier: Text | None = None

@@ -69,7 +69,7 @@ _GONE: Final = {410: "The events after this cursor are gone"}
 
 
 class Api(NinjaAPI):
-    """An API whose refusals of values contain the refused value, which ninja omits."""
+    """A ninja API whose validation errors also contain the refused value."""
 
     @override
     def validation_error_from_error_contexts(
@@ -150,7 +150,7 @@ def openapi(_request: HttpRequest) -> JsonResponse:
 
 
 def _view(found: PathView) -> Callable[..., HttpResponseBase]:
-    """Return ninja's view of one path; the gate finds the rules of its methods in it."""
+    """Return ninja's view of one path; its attribute `API_RULES` has the rules for the gate."""
     serve = found.get_view()
 
     # A token travels in a header, which no form can send; `Frame` removes cookies.
