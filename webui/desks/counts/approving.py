@@ -82,7 +82,7 @@ def _show_waiting(request: HttpRequest, form: Typed, refusal: str, status: int) 
 
 
 def _shown_list(request: HttpRequest, subject: str, numbers: Mapping[str, int]) -> str:
-    """Return the list of the refused form, else of the query string, else a list with rows."""
+    """Return the list of the refused form, or of the query string, or by default one with rows."""
     if subject:
         return ADJUSTMENTS if subject.startswith("request-") else COUNTS
     asked = request.GET.get("show", "")

@@ -34,7 +34,10 @@ def _entry(location: str, line: str, entry_id: UUID) -> Entry:
 
 
 def explained(location: str, refused: Sequence[Refused]) -> tuple[Refused, ...]:
-    """Return the refusals. For a known item with a wrong number, the refusal names the number."""
+    """Return the refusals; if only the number of a line is wrong, its refusal names the number.
+
+    Without this, the line `MUG-1 1O` would be refused as an unknown item.
+    """
     return tuple(_explained(location, row) for row in refused)
 
 

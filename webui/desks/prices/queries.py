@@ -67,7 +67,7 @@ class PriceRow:
 
 @dataclass(frozen=True, slots=True)
 class FollowingPrice:
-    """A scheduled price that replaces another one, and the time from which on it holds."""
+    """A scheduled price that replaces another one, and the time from which it is in force."""
 
     price_minor: int
     effective_from: datetime
@@ -140,8 +140,8 @@ def undone_to_minor(rows: Sequence[PriceRow], regular_minor: int | None, floor: 
 def last_id(rows: Sequence[PriceRow]) -> int:
     """Return the id of the price that was written last, 0 without rows.
 
-    A form repeats this id, and is refused if another person has written a price since. The id of
-    the row that starts last would not do: the other person's price may start before it.
+    A form repeats this id, and is refused if another person has written a price since. The row
+    that starts last can have a smaller id: a newly written price may start before a scheduled one.
     """
     return max((row.id for row in rows), default=0)
 

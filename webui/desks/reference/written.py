@@ -122,7 +122,7 @@ class WrittenTable(ReadTable):
     def response_change(self, request: HttpRequest, obj: Model) -> HttpResponse:
         """Redirect with a message about the changed row.
 
-        Django's own message has the link of `response_add`, and an English name of the table.
+        Django's own message has the same link as in `response_add`, and the table's English name.
         """
         text = gettext("The %(name)s “%(row)s” was changed.")
         messages.success(request, text % self._named(obj))

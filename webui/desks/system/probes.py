@@ -199,8 +199,9 @@ def debezium() -> Link:
 def capture_report() -> tuple[str, list[tuple[str, str]]]:
     """Return the problem of the service `capture`, and its details as pairs of name and text.
 
-    If a person has paused the capture, the problem names that person. It is empty if all is well.
-    The only detail is the number of repairs. There is none before the service's first heartbeat.
+    The problem is empty if all is well; if a person has paused the capture, it names that person.
+    The only detail is the number of repairs. Before the first heartbeat, problem and details are
+    empty.
     """
     found = select_one(
         "SELECT detail FROM read_model.service_heartbeat WHERE service = 'capture'",
