@@ -151,10 +151,10 @@ class Hub(Generic[P]):
     def as_of_us(self, partitions: Iterable[int] = ()) -> int | None:
         """Return the oldest as-of time of `partitions`; if empty, of all known partitions.
 
-        For each partition, the changelog and the read model have an as-of time. The changelog's
-        time counts, unless the read model is more than `LAG_US` behind: then the read model's time
-        counts, because pages show both. The result is in microseconds since 1970 UTC. It is None if
-        one of the partitions has no time.
+        Pages show figures of the changelog and lists of the read model, each with an as-of time per
+        partition. If the read model is more than `LAG_US` behind, its time is used, otherwise the
+        changelog's. The result is in microseconds since 1970 UTC. It is None if one of the
+        partitions has no time.
         """
         wanted = list(partitions) or list(self._as_of_us)
         known = [at_us for number in wanted if (at_us := self._shown_us(number)) is not None]

@@ -1,9 +1,9 @@
 """The age of the read model, for the pill of open pages.
 
 The numbers of an open page come from the changelog. Its rows, their order and the other lists come
-from the read model. While the projector is down, the numbers stay new and the lists don't. So the
-hub has to know both ages. One query for the whole process reads the age, however many pages are
-open.
+from the read model. While the projector is down, the numbers stay new and the lists grow old. So
+the hub has to know the age of both. One query for the whole process reads the read model's age,
+however many pages are open.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ log = structlog.get_logger(__name__)
 async def follow_read_model(hub: Hub[Any]) -> None:
     """Copy the read model's as-of times into the hub every `POLL_S` seconds until cancelled.
 
-    While the database doesn't answer, the hub keeps the last times, and they grow old.
+    While the database doesn't answer, the hub keeps the last times, so the shown age grows.
     """
     answered = True
     while True:

@@ -1,8 +1,8 @@
 """Search of products by words (decision 0046 and migration `0005_product_search`).
 
-Each word of a query must occur in code or name. It may begin a word, or begin inside a word, at the
-latest at the third letter from the word's end: `kettle` is found by `ket` and `tle`, not by `le`.
-If that finds nothing, a word of four letters and more may differ in one letter.
+Each word of a query must be the beginning of a word of code or name, or of a word's end that has
+three letters or more: `ket` and `tle` find `kettle`, and `le` doesn't. If that finds nothing, a
+word of four letters and more may differ in one letter.
 """
 
 import unicodedata

@@ -140,7 +140,7 @@ def frame_of(
 
 
 def _may(request: HttpRequest) -> Collection[str]:
-    """Return the abilities, without those that need a membership everywhere if it is missing."""
+    """Return the abilities; a person of some stores lacks those that need access to all stores."""
     may = abilities(request.user)
     return may if stores_of(request.user).everywhere else may - OF_ALL_STORES
 

@@ -1,8 +1,8 @@
 """The codes and texts that pages translate: message ids for gettext.
 
 Codes such as `sale_line` appear in the database, in files and in the API, where they stay English.
-The rules of `inventory` don't depend on Django, so they can't mark a text for translation. This
-module marks both.
+The rules of `inventory` don't depend on Django, so they can't mark their texts for translation.
+This module lists these codes and texts as message ids.
 """
 
 from typing import Final

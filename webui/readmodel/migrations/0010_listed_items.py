@@ -1,12 +1,12 @@
-"""A function that tells an item from a key that only has a record without effect.
+"""A function that returns True if a key is an item: it has a policy or a fact with an effect.
 
 Workers keep a state for each key of the log. The record of a count that waits for approval has no
-effect, but it gives its key a state of zeros, and the read model a row. The same is left after the
-last fact of a key was deleted or voided. The stock list leaves such keys out.
+effect, but its key gets a state of zeros and a row of the read model. A key whose last fact was
+deleted or voided keeps such a state and row, too. The stock list leaves these keys out.
 
-A page asks for few keys, those whose figures are all zero. Postgres assumes a low cost for a call
-of the function. Subqueries in its place would make the statement look so expensive that Postgres
-compiles it, which takes longer than the statement.
+A page calls the function only for the few keys whose figures are all zero. Postgres estimates a low
+cost for a call. With subqueries instead, it would estimate such a high cost that it compiles the
+statement (JIT), which takes longer than the statement itself.
 """
 
 from django.db import migrations

@@ -18,7 +18,7 @@ register = template.Library()
 
 @register.inclusion_tag("icon.html")
 def icon(name: str) -> dict[str, str]:
-    """Return an icon of `static/vendor/lucide/lucide.svg` that takes size and colour from its text.
+    """Return an icon of `vendor/lucide/lucide.svg`, in size and colour of the surrounding text.
 
     A screen reader skips the icon. A visible or hidden text beside it names the action.
     """
