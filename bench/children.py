@@ -24,9 +24,9 @@ def stop(process: Popen[bytes], *, terminate: bool = True) -> None:
 
 
 def log_tail(log: Path) -> str:
-    """Return the event and the error of the log's last line, or its last 600 characters.
+    """Return event and error of a last line in JSON, else the last 600 characters of the log.
 
-    Workers log one JSON document per line, and its end is the innermost frame of a traceback.
+    The end of such a document has only the innermost frame of a traceback, not the error.
     """
     text = log.read_text("utf-8", errors="replace").strip()
     try:

@@ -1,7 +1,8 @@
 """The policies that `inventory bench policy` compares: columns of an `item_location` row.
 
-Typed levels are calculated once from a planner's guess of the demand, and then never corrected. The
-guess is up to 30 % wrong. Computed levels start from the same guess and learn from the sales.
+Typed levels stand for levels that a planner types: they are calculated once from a guess of the
+demand, which is up to 30 % wrong, and never corrected. Computed levels start from the same guess
+and learn from the sales.
 """
 
 from collections.abc import Callable

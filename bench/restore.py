@@ -100,7 +100,7 @@ class SyntheticLog:
         start: int,
         end: int,
     ) -> AsyncIterator[Sequence[LogRecord]]:
-        """Yield batches of changelog records, and no source record: the ring needs none."""
+        """Yield batches of changelog records; no source records, because the ring is empty."""
         if topic == STOCK_EVENTS:
             return
         make = self._levels if topic == ON_HAND_CHANGELOG else self._windows

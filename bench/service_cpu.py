@@ -94,9 +94,9 @@ def as_table(rows: tuple[ServiceCpu, ...]) -> list[str]:
 
 
 def first_full(rows: tuple[ServiceCpu, ...]) -> str:
-    """Return the sentence that names the process that fills a core at the lowest rate.
+    """Return a sentence with the service that is the first to fill a core if the rate rises.
 
-    Postgres, broker and Connect use several cores. They count only if there is no other service.
+    Postgres, broker and Connect use several cores, so they are left out if there are others.
     """
     services = [row for row in rows if row.service != _ALL]
     chosen = [row for row in services if row.service not in _PARALLEL] or services

@@ -18,7 +18,7 @@ SERVICES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """Two checks. They return True if the damage still exists, and if a `status` shows it."""
+    """Two checks: `is_broken` while the damage exists, `is_shown` if a `status` shows it."""
 
     is_broken: Check
     is_shown: Callable[[Status], bool]

@@ -174,7 +174,7 @@ class Deliveries:
             )
 
     def _close_short(self) -> None:
-        """Cancel the units that a short delivery left open, so that the need shows again."""
+        """Cancel the units that a short delivery left open, so that the rules open a need again."""
         for (line,) in rows(_CUT_SHORT, [STAFF, SHIPS_AFTER_S, self.at_once]):
             identity = command_id("cut", line)
             self._attempt(cancel_order_units, line_id=line, actor=BUYER, command_id=identity)

@@ -112,7 +112,7 @@ def _chain(seed: int, midnight: datetime, keys: list[PlannedKey]) -> _Chain:
 
 
 def _agenda(planned: list[_Planned]) -> list[set[int]]:
-    """Return for each day the indexes of the keys with events. On most days a key has no event."""
+    """Return for each day the indexes of the keys with events, so that a day skips all others."""
     agenda: list[set[int]] = [set() for _ in range(HISTORY_DAYS)]
     for place, one in enumerate(planned):
         for day in (*one.demand, *one.thefts, *one.damaged, *one.counted):

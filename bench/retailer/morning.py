@@ -1,4 +1,4 @@
-"""Incidents for people at the pages of the demo. The seeding writes them after the history.
+"""Incidents that people find on the demo's pages. The seeding writes them after the history.
 
 * A handheld was offline for five days and sends two counts. The workers reject them with reason
   `count_beyond_horizon`: the horizon is part of a key's state, so no constraint can check it.

@@ -98,7 +98,7 @@ class PlannedKey:
 
     @property
     def trigger_units(self) -> int:
-        """Return the highest position at which people reorder: the one of the key's family."""
+        """Return the highest position at which people reorder: S - 1 for base stock, else s."""
         is_base_stock = FAMILIES[self.family].shape == BASE_STOCK
         return self.order_up_to_units - 1 if is_base_stock else self.reorder_point_units
 
@@ -232,7 +232,7 @@ def policy(key: PlannedKey) -> dict[str, object]:
         "cycle_centidays": 700,
         "min_cover_centidays": 500,
         "max_cover_centidays": 1400,
-        # The normal formula misleads for slow items: those use days of cover.
+        # Slow items use days of cover, because the normal formula gives wrong levels for them.
         "safety_method": "days" if slow else "service",
         "safety_centidays": 300,
         "service_z_micro": SERVICE_95,

@@ -108,8 +108,8 @@ class Fault:
     * `quarter` sets the group's offset: 3 sets it after three quarters of the log's records, which
       may be before or after the changelogs' progress.
     * `steps` is the number of steps for which a worker sleeps or an effect is delayed.
-    * `part` is the size of a loss: the truncated quarters of a topic; or for a recreated source,
-      its new number of records in halves of the former number.
+    * `part` is the size of a loss. For a truncated topic, it is the number of lost quarters. For a
+      recreated source, it is the new number of records in halves of the former number.
     """
 
     at: int

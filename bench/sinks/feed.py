@@ -1,8 +1,8 @@
 """`python -m bench.sinks.feed FILE LEVELS`: the web server of a stack, with figures of its feed.
 
-It is `webui.__main__` with one more task: it writes the number of records that the feed has given
-to the hub into FILE, twenty times a second. At its end it writes the on-hand units of the levels
-that the hub remembers, by key, as JSON into LEVELS. No page is open.
+This module runs `webui.__main__` with one more task. Twenty times a second, the task writes into
+FILE how many records the feed has given to the hub. At the server's end, LEVELS gets the on-hand
+units of the levels that the hub remembers, by key, as JSON. No page is open.
 """
 
 import asyncio

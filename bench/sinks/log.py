@@ -1,8 +1,8 @@
 """The log that the sinks read: facts of a generated retailer, and the records that workers write.
 
-The facts are folded in this process by the workers' engine. Its records go into the partition of
-their facts, in the order and with the headers of a worker. They are not in transactions: without
-the offsets of transaction markers, a position is a number of records.
+The workers' engine folds the facts in this process. It writes its records into the partition of
+their facts, in the order and with the headers of a worker. The records are not in transactions:
+without the offsets of transaction markers, a position is a number of records.
 """
 
 import asyncio

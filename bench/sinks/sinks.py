@@ -1,4 +1,4 @@
-"""The measured sinks: how each is started, where its committed position is, what it must have made.
+"""The measured sinks: the command of each, its committed position, and its expected contents.
 
 A position is the number of records whose effect is committed: rows with their positions in
 Postgres, files in the archive's manifest, records that the hub of the pages has got. It only shows
@@ -107,7 +107,7 @@ def _archiver(place: Place) -> Sink:
     directory = Connections(home=place.home).archive_dir
 
     def position(made: MadeLog) -> int:
-        """Return the archived records. Request the buffered ones once no full file is missing."""
+        """Return the number of archived records. Request a flush if less than a file is left."""
         manifest = Manifest(directory)
         left = [
             end - manifest.next_offset(number)
@@ -134,7 +134,7 @@ def _archiver(place: Place) -> Sink:
 
 
 def _request_flush(file: Path) -> None:
-    """Touch the file, unless a request is younger than 0.2 s: each request writes a small file."""
+    """Touch the file, at most every 0.2 s: each request makes the archiver write a small file."""
     if not file.exists() or time.time() - file.stat().st_mtime > _FLUSH_EVERY_S:
         file.touch()
 

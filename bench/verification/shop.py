@@ -80,7 +80,7 @@ class Shop:
         return f"{self.location}|{sku}"
 
     def open(self) -> None:
-        """Count every item. Range the items that need an order; sell each other item once."""
+        """Count every item. Range the items that need an order; sell one unit of all others."""
         sold = [*HOT, *_OTHERS, *AT_REST]
         with psycopg.connect(self.url, autocommit=True) as connection:
             connection.execute(_OPEN, {"location": self.location, "skus": [*sold, *NEEDED]})

@@ -37,7 +37,7 @@ def die(error: BaseException) -> Never:
 
 
 class Partitions:
-    """The partitions of this process. Lanes call it as their `Handler`."""
+    """The partitions of this process, as the `Handler` that lanes call."""
 
     def __init__(self, options: Options) -> None:
         self.producers = PartitionProducers(options.bootstrap, options.name)
