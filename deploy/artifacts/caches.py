@@ -85,7 +85,7 @@ def _is_directory(path: Path) -> bool:
 def _can_be_ours(path: Path) -> bool:
     """Return True if `path` is a writable directory of this account. Create it if it is missing.
 
-    In `/var/tmp`, another account may have created a directory of this name with its own files.
+    Refuse another account's directory: in `/var/tmp`, any account can create this name.
     """
     try:
         path.mkdir(mode=0o755, parents=True, exist_ok=True)

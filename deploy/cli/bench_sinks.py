@@ -31,8 +31,8 @@ def bench_sinks(
 ) -> None:
     """Measure archiver, projector, actuator and live feed, each alone. Needs no stack.
 
-    The records of the workers are computed by the rules and written before the measurement. Fails
-    if a sink has made other contents than the log demands.
+    The rules compute the records of the workers, which are written before the measurement. Ends
+    with an error if a sink has skipped records or made wrong contents.
     """
     option_checks.check_int("--records", records, least=LEAST_RECORDS)
     option_checks.check_int("--keys", keys)

@@ -41,7 +41,7 @@ def _print_step(step: dict[str, Any]) -> None:
 
 
 def start_options(home: Home, workers: int, only: str, seed_data: str | None) -> Options:
-    """Return the checked options of `up`. Without `seed_data` a demo home starts as a demo again.
+    """Return the checked options of `up`. If `seed_data` is None, a demo home starts as a demo.
 
     With `only`, a demo home neither trades nor gets data, because trading needs services that
     `only` may leave out.

@@ -179,7 +179,7 @@ def _approval(settings: Connections, request: SwitchRequest, former: int) -> App
 def _orders_known_to(settings: Connections, revision: int, deadline: float) -> frozenset[str]:
     """Return the approved needs of the former revision, once `revision` has read their orders.
 
-    Workers of the former revision would close these needs, but those workers may not run.
+    Only workers of the former revision close these needs, and possibly none of them runs any more.
     """
     with connect(settings) as connection, connection.transaction():
         needs, asked_us = approved(connection)

@@ -1,4 +1,4 @@
-"""Removal of a worker that will not come back from its consumer group, after its process has ended.
+"""Removal of a worker from its consumer group, after its process has ended for good.
 
 A worker leaves its group by itself if it is asked to (`streams.stop_signals`). A worker that was
 killed, or had no time for that, is still a member. It would keep its partitions until its session
