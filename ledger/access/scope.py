@@ -54,7 +54,7 @@ class OutOfScope(PermissionDenied):
 
 
 class RowOutOfScope(OutOfScope):
-    """Refusal of another store's row, which the request named by an id and without a location."""
+    """Refusal of another store's row; the request contained only the row's id and no location."""
 
 
 @dataclass(frozen=True, slots=True)

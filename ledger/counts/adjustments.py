@@ -54,7 +54,7 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """The stored result of a request: the id of an adjustment, or of a waiting request."""
+    """The stored result of a command: the id of the booked adjustment or of the waiting request."""
 
     adjustment: int | None
     request: int | None
@@ -79,12 +79,12 @@ class _CostAndLimit:
 
 
 def on_hand_sign(reason: str) -> int:
-    """Return by how much one unit of this reason changes on-hand: +1, −1 or 0."""
+    """Return the change of on-hand by one unit of this reason: +1, −1 or 0."""
     return ADJUSTMENT_SIGNS[reason][0]
 
 
 def unavailable_sign(reason: str) -> int:
-    """Return by how much one unit of this reason changes unavailable stock: +1, −1 or 0."""
+    """Return the change of unavailable stock by one unit of this reason: +1, −1 or 0."""
     return ADJUSTMENT_SIGNS[reason][1]
 
 

@@ -114,8 +114,8 @@ def content_hash(content: object) -> str:
     The order of a mapping doesn't matter, and a dataclass is hashed as a mapping of its fields.
 
     Values whose name begins with `shown` are left out. They are the values that the page displayed,
-    for detecting changes by others. If a response was lost and the person sends the command again,
-    the page may display newer values by then. It is still the same command.
+    for detecting changes by others. After a lost response, a person may send the same command from
+    a page with newer values, and it must have the same hash.
     """
     text = json.dumps(_plain(content), sort_keys=True, default=str)
     return sha256(text.encode()).hexdigest()
