@@ -1,8 +1,8 @@
 """Join a script or style sheet with the files that it imports, so that a page takes few requests.
 
 Every source stays a valid file of its own: a browser could load `js/app.js` and its modules as they
-are. Joining keeps each line, so the joined script reads like its sources. The source map leads from
-each joined line to its module. Only the forms of import and export below are allowed.
+are. Joining keeps each line, so the joined script reads like its sources. The source map has the
+module of each joined line. Only the forms of import and export below are allowed.
 """
 
 import json

@@ -196,7 +196,7 @@ def _hits(
 def _unnamed(text: str, *, whole: bool = False) -> list[Found]:
     """Return items of the stock list whose SKU begins with `text`, or with `whole` equals it.
 
-    Callers use it if the catalogue has no match. The SKU stands for the missing name.
+    Callers use it if the catalogue has no match. These items have their SKU as their name.
     """
     sql = """SELECT DISTINCT s.sku, s.sku AS name, '' AS department FROM read_model.stock s
              WHERE s.sku LIKE %(begins)s OR s.sku LIKE %(upper_begins)s

@@ -120,8 +120,8 @@ def order_page(filters: Filters, place: Place) -> Page[ListedOrder]:
 def _first_orders(place: Place) -> str:
     """Return SQL that selects only the purchase orders of the page, or "" if that is impossible.
 
-    It is possible only if the list is sorted by the newest line of each order. For any other
-    column, Postgres must read every order of the view.
+    The page's orders are known in advance only in a list that is sorted by the newest line of each
+    order. For any other column, Postgres must read every order of the view.
     """
     if place.sort.column != NEWEST.column:
         return ""

@@ -50,7 +50,7 @@ class Overview:
 def overview(*, view: str, location: str, supplier: str, most: int) -> Overview:
     """Return the overview of one view with these filters, with numbers capped at `most`.
 
-    One statement fetches all values, because each takes less time than a round trip to Postgres.
+    One statement fetches all values, which saves a round trip to Postgres for each value.
     """
     total = selectors.counted_reorders(view=view, location=location, supplier=supplier, most=most)
     parts = {
