@@ -1,7 +1,7 @@
 """Records of `stock.events` as a connector would write them, made without Postgres or Kafka.
 
-The bytes contain the complete source block of a real change event, because each byte costs decoding
-time.
+Each record contains the complete source block of a real change event, so that its decoding takes as
+long as in a stack.
 """
 
 from collections.abc import Iterator

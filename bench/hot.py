@@ -3,11 +3,11 @@
 Both sides insert the same sale lines, one per transaction, while the stack captures changes:
 
 * *log*: into `retail.sale_line`. The stack keeps the stock, so a checkout only appends a row.
-* *row*: into a copy of that table with the same constraints, indexes and triggers, and one trigger
-  more. It updates the stock of the sold item in the same transaction. The copy is not captured.
+* *row*: into a copy of that table with the same constraints, indexes and triggers. One more trigger
+  updates the stock of the sold item in the same transaction. The copy is not captured.
 
 Each side runs once with one item and once with many items, in the order log, row, row, log. The
-clients are run by pgbench, which is part of Postgres. Each client starts its next transaction as
+clients are those of pgbench, a program of Postgres. Each client starts its next transaction as
 soon as its last one has ended. After each block, the stock must equal the sold units.
 """
 

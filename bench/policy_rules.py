@@ -1,8 +1,8 @@
 """The policies that `inventory bench policy` compares: columns of an `item_location` row.
 
-Typed levels stand for levels that a planner types: they are calculated once from a guess of the
-demand, which is up to 30 % wrong, and never corrected. Computed levels start from the same guess
-and learn from the sales.
+Typed levels are those that a planner types. They are calculated once from a guess of the demand,
+which is up to 30 % wrong, and never corrected. Computed levels start from the same guess and learn
+from the sales.
 """
 
 from collections.abc import Callable

@@ -1,11 +1,11 @@
-"""The part of a recomputation that other tools can do, over the same archive.
+"""The units sold per key, summed by other tools over the same archive as a recomputation.
 
 Usage: `python -m bench.backfill.rivals NAME DIR`.
 
-This part is the sum of units sold per key. Each sale-line record that is no duplicate adds the
-units of its after-image and subtracts those of its before-image. No tool here folds decisions or
-writes states, and only `dict` compares the files with the manifest. So a complete recomputation
-with the same tool would be slower.
+The sum is the part of a recomputation that these tools can do. Each sale-line record that is no
+duplicate adds the units of its after-image and subtracts those of its before-image. No tool here
+folds decisions or writes states, and only `dict` compares the files with the manifest. So a
+complete recomputation with the same tool would be slower.
 """
 
 import json

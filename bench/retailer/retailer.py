@@ -1,8 +1,8 @@
 """The demo retailer as values: ranged items, their locations and policies. Pure.
 
 Every distribution centre holds its half of the 2,400 items. A store ranges the best sellers of the
-chain and a sample of the rest. The size `demo` is small, because people wait until its history is
-written, captured and folded.
+chain and a sample of the rest. The size `demo` is small, so that its history is written, captured
+and folded in a short time.
 """
 
 from collections.abc import Iterator

@@ -23,7 +23,7 @@ def sizes(seed: int) -> tuple[int, int]:
 
 
 def replay(seed: int, kept: Kept | None = None) -> Found | None:
-    """Return a seed's failure in the shortest history, or in history `kept`; None if it passes."""
+    """Return a seed's failure with the history `kept` or the shortest one; None if it passes."""
     with silent(), Disk() as disk:
         return shortest(seed, disk, kept)
 

@@ -1,7 +1,7 @@
 """The snapshot directories of simulated workers, and faults of their files.
 
 The files are real, written and read by the engine's own code. They are in a memory file system if
-the machine has one, because the engine waits for the disk.
+the machine has one, so that the engine doesn't wait for a disk.
 """
 
 import shutil

@@ -2,9 +2,9 @@
 
 The log is written completely before the first sink starts. Then one sink after the other runs as
 the process of a stack. Its time begins with the log line before its first read, and ends when the
-effect of its last record is committed. Then the sink is stopped and its contents are compared with
-those of the log: every archived record, rows and sums of the read model, numbers of proposals, and
-the levels that the hub remembers. A difference ends the bench.
+effect of its last record is committed. Then the sink is stopped, and the bench compares its
+contents with those of the log. They are every archived record, rows and sums of the read model,
+numbers of proposals, or the levels that the hub remembers. A difference ends the bench.
 """
 
 import os

@@ -1,8 +1,8 @@
 """The measured sinks: the command of each, its committed position, and its expected contents.
 
 A position is the number of records whose effect is committed: rows with their positions in
-Postgres, files in the archive's manifest, records that the hub of the pages has got. It only shows
-that a sink has read everything, so the contents are compared, too.
+Postgres, files in the archive's manifest, records that the hub of the pages has got. A position
+only shows that a sink has read everything, so the contents are compared, too.
 """
 
 import json
@@ -78,8 +78,8 @@ class Sink:
     """A sink of one measurement.
 
     `service` names its environment, `arguments` are those of Python. `begins` is the log event
-    that precedes the first read. `expected` and `found` are the contents that it must make of the
-    log and those that it has made, by the same names. They are read after the sink has ended.
+    that precedes the first read. `expected` returns the contents that it must make of the log,
+    `found` those that it has made, by the same names. Both are called after its end.
     """
 
     name: str
