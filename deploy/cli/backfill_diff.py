@@ -84,8 +84,8 @@ def diff(
 ) -> None:
     """Compare the decisions of two finished runs over the same records, without Kafka.
 
-    With live as A or B, compare only decisions that wait for an answer. One side has those that the
-    workers published, the other side those of the run at its end. This needs the running stack.
+    With live as A or B, compare only decisions that wait for an answer: those that the workers
+    published with those of the run at its end. Such a comparison needs the running stack.
 
     Exit code 0: equal; 1: different; 2: the two sides can't be compared.
     """

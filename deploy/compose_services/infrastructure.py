@@ -131,7 +131,7 @@ def connect() -> dict[str, Any]:
 
 
 def connect_files() -> dict[str, tuple[str, str]]:
-    """Return path and content of login files by name: no variable or argument has the password."""
+    """Return path and content of the files with the password, by name; no variable contains it."""
     password = secret("INVENTORY_CONNECT_PASSWORD")
     return {
         "connect-login": (_LOGIN, jaas_config(_CREDENTIALS)),

@@ -142,7 +142,7 @@ def lag(home: Home) -> Row:
 
 
 def _restart_reader(name: str) -> str:
-    """Return the command that restarts a reader. If the reader is only busy, this delays it."""
+    """Return the command that restarts a reader. A restart delays a reader that is only busy."""
     is_workers = name == APP_ID
     return "inventory workers restart --rolling" if is_workers else f"inventory restart {name}"
 

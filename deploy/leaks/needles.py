@@ -25,7 +25,7 @@ def secrets_of(home: Home) -> dict[str, str]:
 
 
 def needles_of(secrets: Mapping[str, str]) -> Needles:
-    """Return the forms of each secret: as it is, in base64 at each alignment, in hexadecimal."""
+    """Return the forms of each secret: unencoded, in base64 at each alignment, in hexadecimal."""
     return {name: tuple(_forms(secret.encode())) for name, secret in secrets.items()}
 
 

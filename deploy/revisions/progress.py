@@ -52,7 +52,7 @@ def committed_progress(
     """Return the progress header of the revision's committed state, for partitions that have one.
 
     Only the last `tail` offsets are read. They contain the header, unless a later transaction was
-    aborted. There is no time limit while records arrive, because a million levels are many GB.
+    aborted. There is no time limit while records arrive: a million levels are many GB.
     """
     topic = output_topics(revision).on_hand_changelog
     asked = settings.kafka_bootstrap, topic, settings.partitions

@@ -4,8 +4,9 @@ A probe queries the service by its own protocol and takes a few seconds at most.
 False, or None if the part that it goes through is down. Example: a sink's heartbeat is a row in
 Postgres, so without Postgres the state of the sink is unknown.
 
-`ready` means that the service does its work. `alive` means that its process answers at all. Only
-`alive` decides about restarts: a restart would delay a service that restores its state or waits.
+`ready` means that the service does its work. `alive` means that its process answers, even with an
+error. Only `alive` decides about restarts: a restart would delay a service that restores its state
+or waits.
 """
 
 import ssl

@@ -1,8 +1,8 @@
 """Functions that start and end child processes, and leave none behind.
 
-Each child leads its own process group and dies with the supervisor (`setpriv --pdeathsig`: a
-`preexec_fn` could dead-lock beside threads). The kernel reuses pids, so a process is identified by
-its pid and its start time.
+Each child leads its own process group and dies with the supervisor (`setpriv --pdeathsig`; a
+`preexec_fn` could deadlock in a process with threads). The kernel reuses pids, so a process is
+identified by its pid and its start time.
 """
 
 import contextlib
