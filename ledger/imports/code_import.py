@@ -33,7 +33,7 @@ from ledger.messages import Counted, Message
 
 @dataclass(frozen=True, slots=True)
 class ImportedCodes:
-    """The numbers of codes that were added, that were changed, and that needed no change."""
+    """The numbers of added, changed and unchanged codes."""
 
     added: int
     changed: int

@@ -1,7 +1,7 @@
 """The privileges of each role on each table; only the owner's role has more (docs/security.md).
 
-* `app_rw` is for pages, jobs and commands. It inserts facts, and updates the columns of a fact that
-  the rules of docs/domain.md allow to change.
+* `app_rw` is for pages, jobs and commands. It inserts facts, and updates those columns of a fact
+  that may change by the rules of docs/domain.md.
 * `sink_rw` is for projector and actuator: the read model, and proposals, which they write from the
   workers' decisions in Kafka.
 * `archiver` writes the archiver's heartbeat row.

@@ -1,8 +1,8 @@
 """Request, decision and withdrawal of a review, each by a person.
 
-An approval is for the result of one comparison of two runs, identified by its digest, and for the
-rules with one hash. It covers each key that the runs decided differently. When the revision is
-promoted, `deploy.revisions.approval` compares these keys with the keys that differ at that moment.
+An approval is valid for one comparison of two runs, identified by its digest, and for one set of
+rules, identified by its hash. It covers each key that the runs decided differently. When the
+revision is promoted, `deploy.revisions.approval` compares these keys with the keys that differ then.
 """
 
 import json
