@@ -66,7 +66,7 @@ def _signed_in(keys: list[str], now: float) -> dict[str, SignedIn]:
 def _is_accepted(content: Mapping[str, Any], person: User) -> bool:
     """Return True if the account is active, and the session belongs to its present password.
 
-    These are the conditions of `django.contrib.auth.get_user`. A test compares both.
+    These are the conditions of `django.contrib.auth.get_user`. A test compares both functions.
     """
     path = content.get(BACKEND_SESSION_KEY, "")
     if path not in settings.AUTHENTICATION_BACKENDS:

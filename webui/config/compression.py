@@ -3,7 +3,7 @@
 An attacker who can add text to a page and see its compressed size could guess a secret in it
 (BREACH). Two measures prevent this: Django masks the CSRF token differently on every page, and
 its GZip middleware adds up to 100 random bytes to every response. Other secrets, such as a new
-token, are on pages that respond to one form and show nothing that another person has sent.
+token, are only in the response to one form, which contains no text from other people.
 """
 
 from collections.abc import AsyncIterable, AsyncIterator

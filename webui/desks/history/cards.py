@@ -116,9 +116,10 @@ def chosen_runs(runs: Sequence[Run], deciding: int | None) -> dict[str, str]:
 def present_run(
     runs: Sequence[Run], deciding: int | None, *, like: str, records: int | None
 ) -> str:
-    """Return the newest comparable run of the deciding revision that has as many records.
+    """Return the newest comparable run of the deciding revision with this number of records.
 
-    Return `live` if no run but `like` fits. The live state can be compared with every run.
+    The run `like` doesn't count. If no other run fits, return `live`, because the live state can be
+    compared with every run.
     """
     fit = (
         one.run

@@ -42,7 +42,7 @@ FROM app.revision_switch s ORDER BY s.id DESC LIMIT 2
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One difference of a comparison. `detail` has its columns of `backfill diff`.
+    """One difference of a comparison. `detail` has all columns, as `backfill diff` names them.
 
     The columns of a run begin with `a_` or `b_`, and are absent if the run has no such decision.
     """

@@ -11,7 +11,7 @@ from webui.desks.orders.lines import OPEN_UNITS_SQL
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """Waiting work of one kind: number of items, of urgent items, money, and time of the oldest.
+    """Waiting work of one kind: items, urgent items, money, and the time of the oldest item.
 
     `money_minor` is in minor units; None if the cost of an item is unknown or the work has no cost.
     """

@@ -88,7 +88,7 @@ class _Named:
 
 @dataclass(frozen=True, slots=True)
 class Reported:
-    """Needs that were not ordered for the same reason."""
+    """A reason, and the needs that were not ordered for this reason."""
 
     reason: str
     needs: list[_Named]

@@ -1,8 +1,8 @@
 """Indexes of the stock list that hold its figures, so that the list reads no row of the table.
 
-A row of `read_model.stock` is 2 KB with its `state`: four of them fill a page of Postgres, and the
-10,000 rows of a store lie on 10,000 pages. `stock_list` has the same figures in 140 pages, ordered
-like the list. Each status that is rare has its own small index in the same order (decision 0052).
+A row of `read_model.stock` is 2 KB with its `state`: a page of Postgres has room for four rows, and
+the 10,000 rows of a store are on 10,000 pages. `stock_list` has the same figures in 140 pages,
+ordered like the list. Each rare status has its own small index in the same order (decision 0052).
 
 Postgres reads an index without its table only where vacuum has marked the page of the table. So
 vacuum runs after 2 % of the rows have changed, and not after the default of 20 %.
