@@ -57,7 +57,7 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The numbers of clients and seconds of a block, and of items of the two series."""
+    """Clients and seconds of each block, and the number of items of each of the two series."""
 
     pgbench: Path
     clients: int = 32

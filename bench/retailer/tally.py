@@ -7,7 +7,7 @@ from typing_extensions import override
 
 @dataclass(slots=True)
 class Traded:
-    """Counts of a run. Each is written by the sales or the staff thread; both write `refused`."""
+    """Counts of a run. The sales or the staff thread writes each; both threads write `refused`."""
 
     scenario: str = "normal"
     seed: int = 1
