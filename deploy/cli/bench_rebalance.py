@@ -25,7 +25,7 @@ def bench_rebalance(
 ) -> None:
     """Measure how old numbers get while workers stop, restart and join. Needs a running stack.
 
-    Measures two workers. Afterwards, also after an error, the former number of workers runs.
+    Measures two workers, and restores the former number of workers at the end or after an error.
     """
     option_checks.check_int("--rounds", rounds)
     home = Home(default_home())

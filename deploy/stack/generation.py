@@ -33,8 +33,8 @@ CAPTURING: Final = ("postgres", "kafka", "connect", "connector")
 class Generation:
     """Number of the log's generation. `captured` is True once its capture has finished.
 
-    `own_rules` names the person who asked that this stack's logic revision decides from then on,
-    instead of the one that decided before. It is empty without such a request.
+    `own_rules` names the person who asked for a switch to this stack's logic revision. It is empty
+    without such a request.
     """
 
     number: int = 1
