@@ -1,7 +1,7 @@
-"""The heartbeat service: `python -m ledger.automation.heartbeat`. It writes the time into the log.
+"""The heartbeat service: `python -m ledger.automation.heartbeat`.
 
 The workers read no clock, so that a recomputation gives the same results. They take the time from
-two kinds of facts, which this service writes.
+facts. This service writes two kinds of them.
 
 * Heartbeat: once a second it updates one row per partition. The row's commit time shows every
   reader the age of the newest state, also on a partition without other records.

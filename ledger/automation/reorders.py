@@ -24,8 +24,8 @@ def approve_due(*, limit: int = MOST_A_CALL) -> int:
     """Order the needs that meet every condition and send the orders; return how many were ordered.
 
     A group is all needs for one supplier and location. Only complete groups are ordered, because a
-    part of a group could be below the supplier's minimum. At most `limit` needs are ordered. The
-    first group may have more than `limit` needs, up to 500.
+    part of a group could be below the supplier's minimum. At most `limit` needs are ordered; only
+    the first group may have more, up to 500.
     """
     # Check without locks first: most calls find nothing, and locks would block other transactions.
     if not _due(limit):

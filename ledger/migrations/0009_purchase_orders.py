@@ -1,7 +1,7 @@
 """Purchase orders: terms of suppliers, the cost of a line, and the order that groups lines.
 
 The new columns of captured tables change no result. Workers ignore columns that they don't know,
-and the terms of suppliers are only in the `reference` topics.
+and the terms of suppliers go into the `reference` topics.
 """
 
 from django.db import migrations

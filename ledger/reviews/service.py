@@ -2,7 +2,7 @@
 
 An approval is valid for one comparison of two runs, identified by its digest, and for one set of
 rules, identified by its hash. It covers each key that the runs decided differently. When the
-revision is promoted, `deploy.revisions.approval` compares these keys with the keys that differ then.
+revision is promoted, `deploy.revisions.approval` compares them with the keys that differ then.
 """
 
 import json
