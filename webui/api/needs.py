@@ -143,8 +143,8 @@ class InPacks(Given):
 class SplitPart(Given):
     """One order line of a split approval.
 
-    Without `supplier` the need's supplier gets the order. Without `due_on` the lead time gives the
-    day.
+    Without `supplier`, the supplier of the need or of its item is used. Without `due_on`, the lead
+    time gives the day.
     """
 
     units: Units
