@@ -24,7 +24,7 @@ def stop(process: Popen[bytes], *, terminate: bool = True) -> None:
 
 
 def log_tail(log: Path) -> str:
-    """Return event and error of a last line in JSON, else the last 600 characters of the log.
+    """Return event and error if the log's last line is JSON, else the log's last 600 characters.
 
     The end of such a document has only the innermost frame of a traceback, not the error.
     """

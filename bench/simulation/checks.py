@@ -214,7 +214,7 @@ class Visible:
             violated(f"level of {key} carries its rows, {sorted(written)}", sorted(carried))
 
     def _check_progress(self, progress: Progress) -> None:
-        """Check a progress against the single pass, and that exactly the results below it are visible."""
+        """Check a progress against the single pass, and that exactly its results are visible."""
         at = progress.next_offset
         if at < self.progress:
             violated("progress never goes back", at)
