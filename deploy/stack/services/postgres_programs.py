@@ -88,7 +88,7 @@ def problem(directory: Path) -> str:
 def _refusal(program: Path | str) -> str:
     """Return the reason if the account can't run `program`, else "".
 
-    `env` starts it: setpriv itself would find it with root's capabilities in a closed directory.
+    `env` starts it: setpriv, with root's capabilities, would find it also in a closed directory.
     """
     command = [require(SETPRIV), *as_account(), "env", str(program), "--version"]
     try:
