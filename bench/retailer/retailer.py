@@ -37,7 +37,7 @@ COMPUTED_PERCENT: Final = 40
 # Stock of a key with computed levels, in days of its demand: reorder point, and the units above it.
 # The rules compute about as much from a demand that varies. With less, each such key has a need
 # when the history ends.
-COMPUTED_DAYS: Final = 30
+COMPUTED_DAYS: Final = 14
 BATCH_DAYS: Final = 21
 ADVISED_PERCENT: Final = 15
 # Share of the slow keys with too much stock that get advised prices, in per cent. Other slow keys

@@ -51,13 +51,15 @@ def store(ledger: psycopg.Connection) -> Iterator[Store]:
 
 
 @pytest.fixture
-def almighty(store: Store) -> Client:
+def almighty(store: Store) -> Iterator[Client]:
     people = import_module("ledger.people")  # late: it needs Django set up
     user, _ = people.User.objects.get_or_create(username=PERSON)
     user.is_superuser = True
     user.save()
     people.write_memberships(user, everywhere=True)
-    return logged_in(user)
+    yield logged_in(user)
+    user.is_superuser = False  # other files test the rights of the same person
+    user.save()
 
 
 @pytest.mark.parametrize("name", CHANGED)
