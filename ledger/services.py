@@ -62,7 +62,13 @@ from ledger.items.reference import (
 )
 from ledger.items.service import RangedItem, range_item, range_items
 from ledger.kernel.errors import Conflict, LedgerError, ServiceError
-from ledger.ordering.commands import ConfirmOrderLine, LineChanged, LineDeleted, PlaceOrderLine
+from ledger.ordering.commands import (
+    ChangeOrderLine,
+    ConfirmOrderLine,
+    LineChanged,
+    LineDeleted,
+    PlaceOrderLine,
+)
 from ledger.ordering.lines import (
     cancel_order_units,
     change_order_line,
@@ -138,6 +144,7 @@ __all__ = [
     "Approved",
     "Booked",
     "Cancelled",
+    "ChangeOrderLine",
     "ConfirmOrderLine",
     "Conflict",
     "Delivered",

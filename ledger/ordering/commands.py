@@ -50,6 +50,21 @@ class PlaceOrderLine:
 
 
 @dataclass(frozen=True, slots=True)
+class ChangeOrderLine:
+    """Other units for a draft line: full packs, unless `odd_units_allowed`.
+
+    Unless `is_confirmed`, units far beyond those of the line are refused
+    (`ledger.ordering.plausibility`).
+    """
+
+    line_id: int
+    ordered_units: int
+    odd_units_allowed: bool = False
+    is_confirmed: bool = True
+    shown_version: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ConfirmOrderLine:
     """The units of a line that its supplier has confirmed, and a new due day or None.
 

@@ -26,6 +26,7 @@ from ledger.kernel.transactions import (
 from ledger.messages import Message, joined
 from ledger.ordering import status as orders_status
 from ledger.ordering.commands import (
+    ChangeOrderLine,
     ConfirmOrderLine,
     LineChanged,
     LineChanges,
@@ -34,6 +35,7 @@ from ledger.ordering.commands import (
     PlaceOrderLine,
 )
 from ledger.ordering.order_line import OrderLine, locked_line
+from ledger.ordering.plausibility import require_plausible_change
 from ledger.ordering.supplier_terms import terms_of
 
 Change = Callable[[OrderLine, int], LineChanges]
@@ -58,25 +60,24 @@ def place_order_line(command: PlaceOrderLine, *, actor: str | None = None) -> in
 
 
 def change_order_line(
-    *,
-    line_id: int,
-    ordered_units: int,
-    odd_units_allowed: bool = False,
-    shown_version: str | None = None,
-    actor: str | None = None,
-    command_id: UUID | None = None,
+    command: ChangeOrderLine, *, actor: str | None = None, command_id: UUID | None = None
 ) -> LineChanged:
-    """Change the ordered units of a draft: full packs, unless `odd_units_allowed`."""
-    checks.integer("ordered_units", ordered_units, 1)
+    """Change the ordered units of a draft.
+
+    Raise `ServiceError` for a part of a pack without `odd_units_allowed`. Raise `ImplausibleUnits`
+    for units far beyond those of the line without `is_confirmed`.
+    """
+    units = checks.integer("ordered_units", command.ordered_units, 1)
 
     def change(line: OrderLine, _open: int) -> LineChanges:
         pack = line.pack_units or 1
-        refuse_odd_units("ordered_units", ordered_units, pack, allowed=odd_units_allowed)
-        return LineChanges(ordered_units=ordered_units)
+        refuse_odd_units("ordered_units", units, pack, allowed=command.odd_units_allowed)
+        if not command.is_confirmed:
+            require_plausible_change(units, line.ordered_units)
+        return LineChanges(ordered_units=units)
 
-    return apply(
-        LineCommand(line_id, "change", actor, command_id, shown_version), change, ordered_units
-    )
+    shown = command.shown_version
+    return apply(LineCommand(command.line_id, "change", actor, command_id, shown), change, units)
 
 
 def confirm_order_line(

@@ -21,6 +21,7 @@ from ledger.nouns import counted
 from ledger.ordering.lines import refuse_odd_units
 from ledger.ordering.order_minimum import below_minimum
 from ledger.ordering.orders import refuse_inactive
+from ledger.ordering.plausibility import require_plausible_units
 from ledger.ordering.supplier_terms import Terms, terms_of
 from ledger.reorders.approvals import (
     Approver,
@@ -30,7 +31,6 @@ from ledger.reorders.approvals import (
     Part,
     ordered_text,
 )
-from ledger.reorders.plausibility import require_plausible_units
 
 MOST_AT_ONCE: Final = 500
 MOST_PARTS: Final = 10

@@ -29,7 +29,7 @@ class ApproveReorder:
     has the whole quantity. Otherwise there is one line per part, and the parts must add up to it.
 
     Unless `is_confirmed`, a quantity far beyond the suggestion is refused
-    (`ledger.reorders.plausibility`).
+    (`ledger.ordering.plausibility`).
     """
 
     reorder_id: str

@@ -276,6 +276,20 @@ def test_a_draft_line_is_changed_moved_and_deleted_once(buyer: Program) -> None:
     assert problem(buyer.post(path, delete))["status"] == 404
 
 
+def test_a_change_far_beyond_a_draft_line_takes_a_confirmation(buyer: Program) -> None:
+    done = buyer.post(NEED, approve()).json()
+    path = f"/api/v1/order-lines/{done['line_ids'][0]}"
+    [line] = buyer.get(f"/api/v1/orders/{done['order_ref']}").json()["lines"]
+    change = {"action": "change", "version": line["version"], "units": 999_996}
+
+    refused = problem(buyer.post(path, change))
+
+    assert (refused["status"], refused["field"], refused["value"]) == (422, "units", "999996")
+    assert "more than ten times the 42 units of the line" in refused["rule"]
+    assert '"confirmed": true' in refused["next_step"]
+    assert buyer.post(path, change | {"confirmed": True}).json()["open_units"] == 999_996
+
+
 def test_prices_are_set_rolled_back_and_proposals_decided(
     buyer: Program, ledger: psycopg.Connection
 ) -> None:

@@ -57,7 +57,7 @@ def in_status(ledger: psycopg.Connection, status: str) -> int:
 
 
 DO: dict[str, Callable[[int], object]] = {
-    "change": lambda n: services.change_order_line(line_id=n, ordered_units=12),
+    "change": lambda n: services.change_order_line(services.ChangeOrderLine(n, 12)),
     "delete": lambda n: services.delete_order_line(line_id=n),
     "confirm": lambda n: services.confirm_order_line(
         services.ConfirmOrderLine(line_id=n, confirmed_units=9)
@@ -95,10 +95,10 @@ def test_a_draft_is_changed_in_whole_packs_unless_the_lead_does_it(
     line_id = order(12, status="draft")
     ledger.execute("UPDATE retail.purchase_order_line SET pack_units = 6")
     with pytest.raises(ServiceError, match="multiple of the pack of 6"):
-        services.change_order_line(line_id=line_id, ordered_units=13)
+        services.change_order_line(services.ChangeOrderLine(line_id, 13))
 
-    services.change_order_line(line_id=line_id, ordered_units=18)
-    services.change_order_line(line_id=line_id, ordered_units=19, odd_units_allowed=True)
+    services.change_order_line(services.ChangeOrderLine(line_id, 18))
+    services.change_order_line(services.ChangeOrderLine(line_id, 19, odd_units_allowed=True))
 
     assert line(ledger, line_id) == ("draft", 19, None, 0)
 

@@ -223,3 +223,44 @@ def test_a_draft_whose_day_is_over_is_marked_and_its_order_refused_by_name(
     assert f"choose a later day, or delete: line {late} (S, 2026-03-02)" in text(refused)
     assert post(client, late, "re_date", due_on="2099-03-02").status_code == 302
     assert "due day is over" not in text(client.get("/orders/order?ref=X-1"))
+
+
+def test_a_change_far_beyond_the_line_s_units_takes_a_tick_for_that_quantity(
+    ledger: psycopg.Connection,
+) -> None:
+    line_id, client = order(12, status="draft"), person("buyer")
+    assert 'name="meant"' not in text(client.get(f"/orders/order?ref=X-1&open={line_id}"))
+
+    for meant in ({}, {"meant": "99999"}):
+        refused = post(client, line_id, "change", units=999_999, **meant)
+
+        page = text(refused)
+        assert refused.status_code == 422
+        assert "Units: more than ten times the 12 units of the line" in page
+        assert "got 999,999." in page
+        assert 'required value="999999"' in page
+        assert 'name="meant" value="999999"' in page
+        assert "999,999 units: correct, though the line has 12 units" in page
+    ordered = "SELECT ordered_units FROM retail.purchase_order_line"
+    assert ledger.execute(ordered).fetchall() == [(12,)]
+
+    done = post(client, line_id, "change", units=999_999, meant="999999")
+
+    assert done.status_code == 302
+    assert ledger.execute(ordered).fetchall() == [(999_999,)]
+
+
+@pytest.mark.parametrize("units", [6, 100, 120])
+def test_a_change_up_to_ten_times_the_line_s_units_takes_no_tick(
+    ledger: psycopg.Connection, units: int
+) -> None:
+    assert (
+        post(person("buyer"), order(12, status="draft"), "change", units=units).status_code == 302
+    )
+
+
+def test_a_missing_number_for_a_draft_line_shows_no_tick(ledger: psycopg.Connection) -> None:
+    refused = post(person("buyer"), order(12, status="draft"), "change", units="many")
+
+    assert refused.status_code == 422
+    assert 'name="meant"' not in text(refused)

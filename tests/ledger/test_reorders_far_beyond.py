@@ -7,7 +7,7 @@ import psycopg
 import pytest
 
 from ledger.automation import sends
-from ledger.reorders.plausibility import is_far_beyond
+from ledger.ordering.plausibility import is_far_beyond
 from tests.ledger.pages import person
 from tests.ledger.test_pending_sends import let_time_pass
 from tests.ledger.test_reorders_table import html, need

@@ -11,6 +11,7 @@ from inventory.tables.columns import QUANTITY_MAX
 from ledger.kernel.transactions import database_now
 from ledger.ordering.orders import version_of_drafts
 from ledger.services import (
+    ChangeOrderLine,
     ConfirmOrderLine,
     LineChanged,
     cancel_order_units,
@@ -161,11 +162,16 @@ class Sent(Schema):
 
 
 class Change(Given):
-    """Another quantity of a draft line, in full packs."""
+    """Another quantity of a draft line, in full packs.
+
+    More than 100 units that are more than ten times those of the line are refused, unless
+    `confirmed` is true.
+    """
 
     action: Literal["change"]
     version: Version
     units: Units
+    confirmed: Flag = False
 
 
 class Delete(Given):
@@ -337,10 +343,17 @@ def change_line(
 def _changed(
     body: Change | Confirm | MoveDueDay | Restore, caller: Caller, common: dict[str, Any]
 ) -> LineChanged:
+    actor, command_id = common["actor"], common["command_id"]
     match body:
         case Change():
-            allowed = caller.may(ORDER_ODD_UNITS)
-            return change_order_line(**common, ordered_units=body.units, odd_units_allowed=allowed)
+            change = ChangeOrderLine(
+                common["line_id"],
+                body.units,
+                odd_units_allowed=caller.may(ORDER_ODD_UNITS),
+                is_confirmed=body.confirmed,
+                shown_version=body.version,
+            )
+            return change_order_line(change, actor=actor, command_id=command_id)
         case MoveDueDay():
             return move_due_date(**common, due_on=body.due_on)
         case Restore():
@@ -355,7 +368,6 @@ def _changed(
                 closing_allowed=body.close_line,
                 shown_version=body.version,
             )
-            actor, command_id = common["actor"], common["command_id"]
             return confirm_order_line(command, actor=actor, command_id=command_id)
         case _:
             assert_never(body)

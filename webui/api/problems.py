@@ -18,8 +18,8 @@ from ninja.errors import HttpError, ValidationError
 from ledger.access.scope import OutOfScope, RowOutOfScope
 from ledger.kernel.errors import Conflict, FormReused, ServiceError
 from ledger.kernel.refusal_text import LONGEST_VALUE, refusal_text
+from ledger.ordering.plausibility import ImplausibleUnits
 from ledger.pricing.plausibility import ImplausiblePrice
-from ledger.reorders.plausibility import ImplausibleUnits
 from webui.accounts.refusals import REASON
 
 MEDIA_TYPE: Final = "application/problem+json"

@@ -9,6 +9,7 @@ from django.utils.translation import gettext
 
 from ledger.messages import Message
 from ledger.services import (
+    ChangeOrderLine,
     ConfirmOrderLine,
     DraftOrder,
     ServiceError,
@@ -26,6 +27,7 @@ from webui.desks.orders.forms import (
     ActionForm,
     ConfirmForm,
     LineForm,
+    QuantityForm,
     SendForm,
     UnitsForm,
 )
@@ -46,8 +48,19 @@ Command = Callable[[ActionForm, LineArguments, Collection[str]], str]
 
 
 def _change(form: ActionForm, line: LineArguments, may: Collection[str]) -> str:
-    units = UnitsForm(form.data).cleaned()["units"]
-    change_order_line(**line, ordered_units=units, odd_units_allowed=ORDER_ODD_UNITS in may)
+    quantity = QuantityForm(form.data)
+    units = quantity.cleaned()["units"]
+    change_order_line(
+        ChangeOrderLine(
+            line["line_id"],
+            units,
+            odd_units_allowed=ORDER_ODD_UNITS in may,
+            is_confirmed=quantity.is_confirmed,
+            shown_version=line["shown_version"],
+        ),
+        actor=line["actor"],
+        command_id=line["command_id"],
+    )
     return gettext("The line now asks for %(units)s.") % {"units": counted_text(units, "unit")}
 
 

@@ -58,6 +58,17 @@ class UnitsForm(PageForm):
     units = WholeNumberField(low=1)
 
 
+class QuantityForm(UnitsForm):
+    """The units of an approval or a draft line, and those that the person has confirmed."""
+
+    meant = TextField()
+
+    @property
+    def is_confirmed(self) -> bool:
+        """True if the confirmation is for the quantity typed now, not for an earlier one."""
+        return bool(self.text("meant")) and self.text("meant") == self.text("units")
+
+
 class ConfirmForm(PageForm):
     """Units that the supplier confirms, and the new due day if it changes.
 

@@ -14,6 +14,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from ledger.kernel.amounts import currency_mark
 from ledger.ordering.orders import version_of_drafts
+from ledger.ordering.plausibility import is_far_beyond
 from ledger.ordering.supplier_terms import days_of
 from ledger.reorders.pending import MOST_ORDERS
 from ledger.services import Conflict, NotOrdered, ServiceError, send_orders
@@ -22,7 +23,7 @@ from webui.desks.orders import listing
 from webui.desks.orders import queries as selectors
 from webui.desks.orders.commands import act_on
 from webui.desks.orders.document import buyer, csv_text, file_name, numbered
-from webui.desks.orders.forms import ActionForm, SendManyForm
+from webui.desks.orders.forms import ActionForm, SendManyForm, UnitsForm
 from webui.desks.orders.lines import Line, order_lines
 from webui.desks.orders.order import Header, header, history
 from webui.desks.orders.queries import Filters
@@ -182,6 +183,7 @@ def _show(request: HttpRequest, ref: str, refusal: Refusal | None) -> HttpRespon
                 "anchor": f"line-{line.id}",
                 "command_id": uuid4(),
                 "refusal": refusal if str(line.id) == refused_line else None,
+                "far_units": _far_units(line, refusal) if str(line.id) == refused_line else None,
                 "next_card": behind.get(f"line-{line.id}", ""),
             }
             for line in part
@@ -197,6 +199,17 @@ def _show(request: HttpRequest, ref: str, refusal: Refusal | None) -> HttpRespon
     status = 200 if refusal is None else refusal.status
     keys = sorted({line.inv_key for line in part})
     return render_page(request, "orders/order.html", context, live_keys=keys, status=status)
+
+
+def _far_units(line: Line, refusal: Refusal | None) -> int | None:
+    """Return the refused units if they are far beyond the units of the draft line, else None."""
+    if refusal is None or refusal.form.get("action") != "change":
+        return None
+    try:
+        units: int = UnitsForm(refusal.form).cleaned()["units"]
+    except ServiceError:
+        return None
+    return units if is_far_beyond(units, line.ordered_units) else None
 
 
 def _days_text(mask: int) -> str:

@@ -27,7 +27,8 @@ from ledger.services import (
     snooze_reorder,
 )
 from webui.accounts.roles import ORDER_ODD_UNITS, abilities
-from webui.desks.reorders.forms import FIRST_PARTS, PartForm, PicksForm, QuantityForm
+from webui.desks.orders.forms import QuantityForm
+from webui.desks.reorders.forms import FIRST_PARTS, PartForm, PicksForm
 from webui.desks.reorders.queries import name_of
 from webui.desks.transfers.forms import RouteForm
 from webui.readmodel.figures import counted_text

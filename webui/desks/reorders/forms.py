@@ -11,7 +11,6 @@ from typing_extensions import override
 
 from ledger.messages import gettext_noop
 from ledger.services import ApproveReorder, NotOrdered, Part
-from webui.desks.orders.forms import UnitsForm
 from webui.shell.fields import (
     DayField,
     HiddenField,
@@ -28,17 +27,6 @@ from webui.shell.forms import PageForm
 FIRST_PARTS: Final = (1, 2, 3)
 PACKS: Final = "packs-"
 _PACKS_RULE: Final = gettext_noop("a whole number from 1")
-
-
-class QuantityForm(UnitsForm):
-    """The quantity of an approval, and the quantity that the person has confirmed."""
-
-    meant = TextField()
-
-    @property
-    def is_confirmed(self) -> bool:
-        """True if the confirmation is for the quantity typed now, not for an earlier one."""
-        return bool(self.text("meant")) and self.text("meant") == self.text("units")
 
 
 class PartForm(PageForm):

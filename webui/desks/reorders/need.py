@@ -12,13 +12,14 @@ from django.views.decorators.http import require_GET, require_POST
 
 from inventory.replenishment.attention import BELOW_ZERO, MAYBE_MISSING, SENTENCES
 from ledger.messages import Message, joined
+from ledger.ordering.plausibility import is_far_beyond
 from ledger.reorders.automatic import why_not
-from ledger.reorders.plausibility import is_far_beyond
 from ledger.services import ServiceError
 from webui.accounts.roles import DECIDE_REORDERS, ORDER_ODD_UNITS, SEE, abilities, requires
+from webui.desks.orders.forms import QuantityForm
 from webui.desks.reorders.cards import NeedCard, PartInput, TransferOffer
 from webui.desks.reorders.commands import execute
-from webui.desks.reorders.forms import FIRST_PARTS, QuantityForm
+from webui.desks.reorders.forms import FIRST_PARTS
 from webui.desks.reorders.queries import Source, is_phantom_suspect, order_of, sources_of
 from webui.desks.reorders.views import after_decision, query_of, show_desk
 from webui.readmodel import proposals as selectors

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from ledger.kernel.amounts import currency_mark
 from ledger.messages import gettext_noop
-from ledger.reorders.plausibility import is_far_beyond
+from ledger.ordering.plausibility import is_far_beyond
 from ledger.services import Conflict, NotOrdered, ServiceError
 from webui.accounts.roles import DECIDE_REORDERS, SEE, abilities, requires
 from webui.desks.reorders.commands import approve_one, approve_picked, send_picked

@@ -1,0 +1,56 @@
+"""Detection of probable typing errors in the units of an order line, like 999999 for 12.
+
+An approval is compared with the suggestion, the change of a draft line with the units of the line.
+A caller has to confirm a quantity far beyond them. Nothing is forbidden here, because a buyer may
+order more than the suggestion (docs/domain.md 7). Pages and the API ask for the confirmation; all
+other callers need none.
+
+Suggestions of a few units are often multiplied, for example before a promotion. So up to 100 units
+need no confirmation.
+"""
+
+from typing import Final
+
+from ledger.kernel.errors import ServiceError
+from ledger.messages import Message
+from ledger.nouns import counted
+
+FACTOR: Final = 10
+FEW_UNITS: Final = 100
+
+
+class ImplausibleUnits(ServiceError):
+    """A quantity that is allowed, but that the caller has to confirm."""
+
+    def __init__(self, units: int, rule: str) -> None:
+        super().__init__("units", units, rule)
+
+
+def is_far_beyond(units: int, usual_units: int) -> bool:
+    """Return True for more than 100 units that are more than ten times the usual ones.
+
+    For a suggestion of 12, 121 units are far beyond it and 120 are not.
+    """
+    return units > max(FEW_UNITS, FACTOR * usual_units)
+
+
+def require_plausible_units(units: int, suggested_units: int) -> None:
+    """Raise `ImplausibleUnits` for a quantity far beyond the suggestion."""
+    if is_far_beyond(units, suggested_units):
+        rule = Message(
+            "more than ten times the suggestion of %(suggested)s: correct it, or confirm that it "
+            "is meant",
+            suggested=f"{suggested_units:,}",
+        )
+        raise ImplausibleUnits(units, rule)
+
+
+def require_plausible_change(units: int, line_units: int) -> None:
+    """Raise `ImplausibleUnits` for a quantity far beyond the units that a draft line has."""
+    if is_far_beyond(units, line_units):
+        rule = Message(
+            "more than ten times the %(ordered)s of the line: correct it, or confirm that it is "
+            "meant",
+            ordered=counted(line_units, "unit"),
+        )
+        raise ImplausibleUnits(units, rule)
