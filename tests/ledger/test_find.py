@@ -8,9 +8,11 @@ import psycopg
 import pytest
 
 from inventory.model.ids import InvKey
-from ledger.kernel.transactions import fetch_value
+from ledger.kernel.transactions import database_now, fetch_value
+from tests.ledger.folded import state_of
 from tests.ledger.inbox import level, put, state
 from tests.ledger.pages import person
+from tests.ledger.rows import write
 from tests.ledger.test_query_counts import BUDGET, statements
 from webui.readmodel.find import BY_NAME, MOST, MOST_CARDS, NEAREST, exact, find
 from webui.readmodel.product_search import words_of
@@ -112,6 +114,29 @@ def test_a_code_that_the_catalogue_lacks_is_found_in_ones_own_stores(
 
     assert ["data-sku=" in page for page in pages] == [False, True]
     assert "No item is called" in pages[0]
+
+
+def test_a_store_that_only_counts_an_item_as_a_draft_does_not_have_it(
+    shops: psycopg.Connection,
+) -> None:
+    key = {"location": "N", "sku": "TOW-7", "inv_key": "N|TOW-7"}
+    draft = write(shops, "stock_count", units=0, status="draft", occurred_at=database_now(), **key)
+    write(shops, "stock_count", units=0, status="draft", occurred_at=database_now(), sku="UNNAMED")
+    for counted in ("N|TOW-7", "L|UNNAMED"):
+        level(shops, state_of(shops, counted))
+
+    [elsewhere], [here] = (find("tow-7", mine=mine).cards for mine in ("M", "N"))
+
+    assert (elsewhere.stores, elsewhere.others, elsewhere.more_stores) == (1, (), 0)
+    assert here.mine is None
+    assert [store.name for store in here.others] == ["Malmö"]
+    assert (here.stores, here.holding, here.more_stores) == (1, 1, 0)
+    assert find("unnamed", mine="L").cards == ()
+
+    shops.execute("UPDATE retail.stock_count SET status = 'approved' WHERE id = %s", [draft])
+    level(shops, state_of(shops, "N|TOW-7"))
+    [approved] = find("tow-7", mine="N").cards
+    assert (approved.stores, approved.mine is None) == (2, False)
 
 
 def test_scan_takes_whole_codes_in_either_case(shops: psycopg.Connection) -> None:

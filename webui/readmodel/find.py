@@ -23,7 +23,8 @@ from ledger.items.scanned import (
 from ledger.kernel.rows import select
 from ledger.messages import translated
 from webui.readmodel.product_search import Found, find_products, literal, products_query
-from webui.readmodel.stock import StockRow, stock_rows
+from webui.readmodel.stock import StockRow, listed_rows
+from webui.readmodel.stock_filters import LISTED_SQL
 from webui.translation.messages import translate
 
 MOST_CARDS: Final = 12
@@ -56,8 +57,9 @@ class StoreUnits:
     holding: int
 
 
-# `rank` orders the stores of a product. The card shows the person's own store separately.
-_STORES: Final = """
+# `rank` orders the stores of a product. The card shows the person's own store separately. A store
+# that only has a draft of a count doesn't have the item.
+_STORES: Final = f"""
 WITH units AS (
     SELECT s.sku, s.location, coalesce(l.name, s.location) AS name,
            coalesce(theirs.region = mine.region, false) AS near,
@@ -69,14 +71,14 @@ WITH units AS (
     LEFT JOIN retail.location l ON l.code = s.location
     LEFT JOIN app.location_region theirs ON theirs.location = s.location
     LEFT JOIN app.location_region mine ON mine.location = %(mine)s
-    WHERE s.sku = ANY(%(skus)s)
+    WHERE s.sku = ANY(%(skus)s) AND {LISTED_SQL}
     WINDOW product AS (PARTITION BY s.sku)
 ), ranked AS (
-    SELECT units.*, row_number() OVER (PARTITION BY sku ORDER BY {sort}) AS rank FROM units
+    SELECT units.*, row_number() OVER (PARTITION BY sku ORDER BY {{sort}}) AS rank FROM units
 )
 SELECT sku, location, name, near, available, total, stores, holding
 FROM ranked WHERE rank <= %(most)s ORDER BY sku, rank
-"""
+"""  # noqa: S608 -- a constant of this project
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,9 +200,9 @@ def _unnamed(text: str, *, whole: bool = False) -> list[Found]:
 
     Callers use it if the catalogue has no match. These items have their SKU as their name.
     """
-    sql = """SELECT DISTINCT s.sku, s.sku AS name, '' AS department FROM read_model.stock s
-             WHERE s.sku LIKE %(begins)s OR s.sku LIKE %(upper_begins)s
-             ORDER BY s.sku LIMIT %(most)s"""
+    sql = f"""SELECT DISTINCT s.sku, s.sku AS name, '' AS department FROM read_model.stock s
+             WHERE (s.sku LIKE %(begins)s OR s.sku LIKE %(upper_begins)s) AND {LISTED_SQL}
+             ORDER BY s.sku LIMIT %(most)s"""  # noqa: S608 -- a constant of this project
     end = "" if whole else "%"
     begins = {"begins": f"{literal(text)}{end}", "upper_begins": f"{literal(text.upper())}{end}"}
     return select(sql, begins | {"most": MOST_CARDS + 1}, Found) if text else []
@@ -212,7 +214,7 @@ def _cards(
     by_sku: dict[str, list[StoreUnits]] = {product.sku: [] for product in products}
     if not by_sku:
         return ()
-    own = {row.sku: row for row in stock_rows([f"{mine}|{sku}" for sku in by_sku] if mine else [])}
+    own = {row.sku: row for row in listed_rows([f"{mine}|{sku}" for sku in by_sku] if mine else [])}
     given = {"skus": list(by_sku), "mine": mine, "most": MOST_STORES}
     with within(EVERYWHERE):  # decision 0046
         order = _SORTS.get(sort, _SORTS[NEAREST])

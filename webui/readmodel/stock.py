@@ -14,6 +14,7 @@ from ledger.kernel.rows import select
 from webui.readmodel.figures import PRICE_SQL, PRICED_AT_SQL, STATUS_SQL, STATUSES, Covered
 from webui.readmodel.stock_filters import (
     KEY_SQL,
+    LISTED_SQL,
     ORDERS,
     RATE_SQL,
     UNBOUNDED,
@@ -228,6 +229,12 @@ def totals(filters: Filters) -> Totals:
 def stock_rows(keys: list[str]) -> list[StockRow]:
     """Return the rows of these keys, in key order; unknown keys are left out."""
     sql = f"{_ROW} WHERE s.inv_key = ANY(%(keys)s) ORDER BY s.inv_key"
+    return select(sql, {"keys": keys}, StockRow)
+
+
+def listed_rows(keys: list[str]) -> list[StockRow]:
+    """Return the rows of these keys without those that the stock list leaves out."""
+    sql = f"{_ROW} WHERE s.inv_key = ANY(%(keys)s) AND {LISTED_SQL} ORDER BY s.inv_key"
     return select(sql, {"keys": keys}, StockRow)
 
 

@@ -27,8 +27,9 @@ _COVER_SQL: Final = f"""coalesce(
     / nullif({RATE_SQL}, 0), {UNBOUNDED})"""
 
 # A key whose figures are all zero may have no fact at all, only a record without effect
-# (`app.is_item`). Levels and a learned rate tell most items without a call of the function.
-_LISTED_SQL: Final = f"""(s.on_hand_units <> 0 OR s.available_to_sell_units <> 0
+# (`app.is_item`). Levels and a learned rate tell most items without a call of the function. The
+# stock list and Find leave the other keys out.
+LISTED_SQL: Final = f"""(s.on_hand_units <> 0 OR s.available_to_sell_units <> 0
     OR s.on_order_units <> 0 OR s.reorder_point_units IS NOT NULL
     OR s.demand_rate_micro IS NOT NULL OR app.is_item({KEY_SQL}))"""
 
@@ -89,7 +90,7 @@ def conditions(filters: Filters) -> tuple[str, dict[str, Any]]:
     Keys that are neither ranged nor have a fact are no rows of the list.
     """
     search = filters.search or searched(filters).search or Search()
-    where, parameters = [*search.where, _LISTED_SQL], {**search.parameters}
+    where, parameters = [*search.where, LISTED_SQL], {**search.parameters}
     if filters.location:
         where.append("s.location = %(location)s")
         parameters["location"] = filters.location
