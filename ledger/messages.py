@@ -7,8 +7,8 @@ each language can use its own plural forms.
 """
 
 import re
-from collections.abc import Iterable
-from typing import Final, Protocol, Self
+from collections.abc import Callable, Iterable
+from typing import Any, Final, Protocol, Self, cast
 
 from typing_extensions import override
 
@@ -50,6 +50,18 @@ class Message(str):
     def translated_template(self, translate: Translate) -> str:
         """Return the template in another language."""
         return translate(self.template)
+
+    def with_values(self, change: Callable[[str, object], object]) -> Self:
+        """Return this text with the value `change(name, value)` for each value.
+
+        A value that is a `Message` itself stays; `change` gets the values inside of it.
+        """
+        given, _ = self.__getnewargs_ex__()
+        values = {
+            name: value.with_values(change) if isinstance(value, Message) else change(name, value)
+            for name, value in self.values.items()
+        }
+        return type(self)(*cast("tuple[Any, ...]", given), **values)
 
 
 class Counted(Message):

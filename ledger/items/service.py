@@ -99,7 +99,7 @@ def range_item(
     item = RangedItem(location, sku, policy or {}, opening_units)
     with ledger_transaction():
         if range_items(items=[item], occurred_at=occurred_at, actor=actor) == 0:
-            message = Message("%(location)s|%(sku)s is ranged already", location=location, sku=sku)
+            message = Message("%(inv_key)s is ranged already", inv_key=f"{location}|{sku}")
             raise Conflict(message)
         log_action(actor=actor, action="range", subject=f"{location}|{sku}", detail=item.policy)
     return f"{location}|{sku}"

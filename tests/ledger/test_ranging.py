@@ -205,7 +205,7 @@ def test_an_item_that_is_ranged_already_keeps_its_policy(ledger: psycopg.Connect
     answer = post(person("buyer"), pack_units=6)
 
     assert answer.status_code == 409
-    assert "L|S is ranged already" in text(answer)
+    assert "S at Leeds is ranged already" in text(answer)
     assert ranged(ledger, "pack_units") == [(12,)]
 
 

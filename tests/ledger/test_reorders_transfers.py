@@ -179,7 +179,7 @@ def test_a_need_that_was_answered_meanwhile_keeps_the_input(
     [
         ({"units": 0}, "a whole number from 1"),
         ({"source": "L"}, "a transfer goes to another location"),
-        ({"sku": "T"}, "a need of L for T"),
+        ({"sku": "T"}, "a need of Lane for T"),
         ({"due_on": "soon"}, "a day like"),
     ],
 )

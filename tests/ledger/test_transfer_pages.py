@@ -109,7 +109,7 @@ def test_a_request_for_too_many_units_names_the_most_that_another_store_can_send
     answer = ann.post("/transfers/ask", {**form, "command_id": str(uuid4())})
 
     assert answer.status_code == 422
-    assert "at most 100: DC-1 has no more units that are free to send" in text(answer)
+    assert "at most 100: Centre has no more units that are free to send" in text(answer)
     assert "on hand" not in text(answer).partition("at most 100")[2][:90]
 
 
@@ -307,7 +307,7 @@ def test_a_shipped_transfer_of_a_buyer_is_not_cancelled(places: psycopg.Connecti
         ({"sku": "NOPE"}, "no location has this item in its range"),
         ({"source": "NOWHERE"}, "no such location: check its code"),
         ({"due_on": "1999-01-01"}, "not before"),
-        ({"units": "101"}, "at most 100: DC-1 has 100 units of S on hand"),
+        ({"units": "101"}, "at most 100: Centre has 100 units of S on hand"),
     ],
 )
 @pytest.mark.parametrize("action", ["plan", "ship"])

@@ -16,6 +16,7 @@ from ledger.messages import translated
 from webui.accounts.refusals import REASON
 from webui.accounts.sessions import lacks_second_factor
 from webui.shell.page import frame_of
+from webui.shell.refusals import named
 from webui.translation.messages import translate
 
 RETRY_S = 5
@@ -59,7 +60,7 @@ def handle_forbidden(request: HttpRequest, exception: Exception) -> HttpResponse
     setattr(request, REASON, str(exception))
     if _is_program(request):
         return permission_denied(request, exception)
-    context = {**_frame(request), "exception": translated(_reason(exception), translate)}
+    context = {**_frame(request), "exception": translated(named(_reason(exception)), translate)}
     return render(request, "403.html", context, status=403)
 
 

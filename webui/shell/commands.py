@@ -15,8 +15,8 @@ from django.utils.translation import gettext
 from ledger.kernel.refusal_text import names_text
 from ledger.services import Conflict, ServiceError
 from webui.shell.forms import NextCardForm, Typed
+from webui.shell.refusals import conflict_text, refused_text
 from webui.translation.messages import translate
-from webui.translation.refusals import conflict_text, refused_text
 
 _LONGEST_ID: Final = 200
 

@@ -1,6 +1,9 @@
-"""Refusals of services in the person's language."""
+"""Refusals of services in the person's language, with codes as the services give them.
 
-from ledger.kernel.errors import Conflict, ServiceError
+Pages of stores and suppliers use `webui.shell.refusals`, which shows names.
+"""
+
+from ledger.kernel.errors import ServiceError
 from ledger.kernel.refusal_text import refusal_text
 from webui.translation.messages import translate
 
@@ -8,8 +11,3 @@ from webui.translation.messages import translate
 def refused_text(error: ServiceError) -> str:
     """Return the sentence of a refusal."""
     return refusal_text(error, translate)
-
-
-def conflict_text(conflict: Conflict) -> str:
-    """Return the sentences of a conflict."""
-    return conflict.said(translate)

@@ -34,8 +34,8 @@ from webui.readmodel.names import item_at_store
 from webui.shell.commands import query_text, run_and_redirect
 from webui.shell.forms import CommandForm, Typed
 from webui.shell.page import render_page
+from webui.shell.refusals import refused_text
 from webui.shell.templatetags.shell import when
-from webui.translation.refusals import refused_text
 
 _SIGNS: Final = {1: "+", 0: "", -1: "\N{MINUS SIGN}"}
 

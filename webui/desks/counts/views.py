@@ -36,8 +36,8 @@ from webui.readmodel.figures import counted_text
 from webui.shell.commands import item_from_query, query_text, run_command
 from webui.shell.forms import PageForm, Typed
 from webui.shell.page import render_page
+from webui.shell.refusals import conflict_text, named, refused_text
 from webui.translation.messages import translate
-from webui.translation.refusals import conflict_text, refused_text
 
 MOST_BYTES: Final = 200_000
 MOST_AGE_MS: Final = 72 * 3_600_000
@@ -148,7 +148,11 @@ def entries(request: HttpRequest, sheet_id: int) -> HttpResponse:
         refused = add_entries(sheet_id=sheet_id, entries=found, actor=request.user.get_username())
     except Conflict as conflict:
         return _show_sheet(
-            request, sheet_id, typed, refusal=sentence(conflict.what_changed, translate), status=409
+            request,
+            sheet_id,
+            typed,
+            refusal=sentence(named(conflict.what_changed), translate),
+            status=409,
         )
     except ServiceError as error:
         return _show_sheet(request, sheet_id, typed, refusal=refused_text(error), status=422)
@@ -177,7 +181,9 @@ def _keep_batch(request: HttpRequest, sheet_id: int) -> JsonResponse:
         batch = _batch(request.body)
         refused = add_entries(sheet_id=sheet_id, entries=batch, actor=request.user.get_username())
     except Conflict as conflict:
-        return JsonResponse({"error": sentence(conflict.what_changed, translate)}, status=409)
+        return JsonResponse(
+            {"error": sentence(named(conflict.what_changed), translate)}, status=409
+        )
     except ServiceError as error:
         return JsonResponse({"error": refused_text(error)}, status=422)
     return JsonResponse(
@@ -187,7 +193,7 @@ def _keep_batch(request: HttpRequest, sheet_id: int) -> JsonResponse:
                     "id": str(row.entry_id),
                     "field": row.field,
                     "value": row.value,
-                    "why": translated(row.why, translate),
+                    "why": translated(named(row.why), translate),
                 }
                 for row in refused
             ],
@@ -260,7 +266,11 @@ def submit(request: HttpRequest, sheet_id: int) -> HttpResponse:
         done = submit_sheet(sheet_id=sheet_id, actor=request.user.get_username())
     except Conflict as conflict:
         return _show_sheet(
-            request, sheet_id, form, refusal=sentence(conflict.what_changed, translate), status=409
+            request,
+            sheet_id,
+            form,
+            refusal=sentence(named(conflict.what_changed), translate),
+            status=409,
         )
     except ServiceError as error:
         return _show_sheet(request, sheet_id, form, refusal=refused_text(error), status=422)

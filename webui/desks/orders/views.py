@@ -36,7 +36,7 @@ from webui.shell.desk import Refusal
 from webui.shell.keyset import MOST_SUMMED, Place
 from webui.shell.listing import Column, plain_headings
 from webui.shell.page import render_page
-from webui.translation.refusals import conflict_text, refused_text
+from webui.shell.refusals import conflict_text, refused_text
 
 LONGEST_REF = 200
 PAGE_LINES = 100

@@ -13,7 +13,7 @@ from webui.desks.people.queries import Refused, RefusedFilters
 from webui.shell.commands import query_text
 from webui.shell.fields import is_digits
 from webui.shell.page import render_page
-from webui.translation.refusals import refused_text
+from webui.shell.refusals import refused_text
 
 
 @require_GET

@@ -22,7 +22,7 @@ from webui.desks.people.forms import AccountForm, ChangeForm
 from webui.readmodel.choices import locations
 from webui.shell.commands import query_text, run_command
 from webui.shell.page import render_page
-from webui.translation.refusals import conflict_text, refused_text
+from webui.shell.refusals import conflict_text, refused_text
 
 MOST_SHOWN: Final = 100
 CHANGES: Final = ("disable", "enable", "end-sessions", "reset-second-factor", "roles", "stores")

@@ -44,7 +44,7 @@ from webui.shell.listing import (
     sorted_query,
 )
 from webui.shell.page import render_page
-from webui.translation.refusals import conflict_text, refused_text
+from webui.shell.refusals import conflict_text, refused_text
 
 VIEWS: Final = ("open", "held", "closed")
 PAGE_ROWS: Final = 50

@@ -50,6 +50,7 @@ from webui.shell.forms import Typed
 from webui.shell.keyset import MOST_SUMMED
 from webui.shell.listing import address
 from webui.shell.page import render_page
+from webui.shell.refusals import named
 from webui.translation.messages import translate
 
 _FIELDS: Final = ("source", "sku", "units", "due_on")
@@ -155,7 +156,7 @@ def request_transfer(request: HttpRequest) -> HttpResponse:
     except OutOfScope as refused:
         # The form keeps its input, unlike the page for other refused requests.
         setattr(request, REASON, str(refused))
-        return show(translated(refused.args[0], translate), 403)
+        return show(translated(named(refused.args[0]), translate), 403)
 
 
 def _request_transfer(form: RequestForm, actor: str) -> str:

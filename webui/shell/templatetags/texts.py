@@ -11,6 +11,7 @@ from django.utils.translation.trans_real import DjangoTranslation
 from django.views.i18n import JavaScriptCatalog
 
 from ledger.messages import translated
+from webui.shell.refusals import named
 from webui.translation.messages import translate
 
 register = template.Library()
@@ -20,6 +21,12 @@ register = template.Library()
 def _translated(text: str | None) -> str:
     """Return a translatable text or `Message` in the page's language; an empty text for None."""
     return translated(text or "", translate)
+
+
+@register.filter
+def reason(text: str) -> str:
+    """Return the reason of a refusal in the page's language, with names in the place of codes."""
+    return translated(named(text), translate)
 
 
 @register.filter
