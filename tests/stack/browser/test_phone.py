@@ -3,6 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
+from bench.retailer.catalogue import suppliers
 from tests.stack.browser.conftest import Doors
 from tests.stack.browser.shop import Shop
 from tests.stack.browser.test_orders import approved_order, needs
@@ -50,6 +51,14 @@ COVERED = """() => [...document.querySelectorAll("main :is(a, button, input, sel
 CUT = """() => [...document.querySelectorAll("td, th")].filter(e => e.checkVisibility())
     .filter(e => e.getBoundingClientRect().right > innerWidth || e.scrollWidth > e.clientWidth + 1)
     .map(e => e.textContent)"""
+
+HIGHEST_ROW = """() => Math.max(...[...document.querySelectorAll("tbody tr")]
+    .map(e => e.getBoundingClientRect().height))"""
+SUPPLIER = "INSERT INTO retail.supplier (code, name) VALUES (%s, %s) ON CONFLICT DO NOTHING"
+SCORECARD = """INSERT INTO app.scorecard (supplier, location, on_day, receipts, settled_lines,
+    due_receipts, mean_centidays, sd_centidays, p50_centidays, p90_centidays, fill_permille,
+    on_time_permille, discrepancy_permille)
+    VALUES (%s, %s, now()::date, 1240, 9, 9, 1234, 110, 1200, 1410, 987, 954, 123)"""
 
 
 @pytest.mark.parametrize("role", ["manager", "lead", "pricing", "operator"])
@@ -172,6 +181,27 @@ def test_filters_fold_behind_one_button_on_a_phone(doors: Doors) -> None:
     page.set_viewport_size({"width": 1280, "height": 844})
     expect(button).to_be_hidden()
     expect(page.get_by_role("combobox", name="Status")).to_be_visible()
+
+
+def test_names_of_suppliers_are_whole_and_rows_low_on_a_small_desktop(
+    doors: Doors, shop: Shop
+) -> None:
+    shop.name = "Distribution centre north"
+    shop.range("MUG", 2)
+    for code, supplier in suppliers(1).items():
+        shop.sql(SUPPLIER, code, supplier.name)
+        shop.sql(SCORECARD, code, shop.location)
+    visitor = doors.log_in("buyer", viewport={"width": 1280, "height": 900})
+
+    for language in ("en", "de"):
+        visitor.context.add_cookies(
+            [{"name": "django_language", "value": language, "url": doors.base}]
+        )
+        page = visitor.open(f"/suppliers/?location={shop.location}")
+        expect(page.locator("tbody tr")).to_have_count(len(suppliers(1)))
+        assert page.evaluate(CUT) == []
+        assert page.evaluate(HIGHEST_ROW) <= 40
+        assert page.evaluate("() => document.documentElement.scrollWidth") <= 1280
 
 
 @pytest.mark.parametrize("language", ["en", "de"])
