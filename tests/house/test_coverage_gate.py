@@ -1,11 +1,12 @@
-"""Coverage of child processes that end late is included and can't end the run."""
+"""Child processes that end late are included and can't end the run; 100 % means every line."""
 
 from pathlib import Path
 
+import pytest
 from coverage import Coverage, CoverageData
 from typing_extensions import override
 
-from tests.coverage_gate import combined
+from tests.coverage_gate import combined, percent
 
 
 def measured(folder: Path, name: str, line: int) -> None:
@@ -48,3 +49,10 @@ def test_a_child_that_ends_late_counts(tmp_path: Path) -> None:
     whole = combined(LateChild(str(tmp_path / "data"), config_file=False), tmp_path)
 
     assert lines(whole) == [1, 3]
+
+
+@pytest.mark.parametrize(
+    ("reached", "shown"), [(100.0, "100.0 %"), (99.999, "99.9 %"), (90.0, "90.0 %"), (0.0, "0.0 %")]
+)
+def test_a_percentage_is_rounded_down(reached: float, shown: str) -> None:
+    assert percent(reached) == shown
