@@ -36,6 +36,13 @@ _CODES: Final = (
     *("reserved", "extended", "unreserved", "lost", "rule", "ordered", "received", "to_send"),
     *("draft", "sent", "on_the_way", "acknowledged", "booked", "stock_count", "price", "need"),
 )
+# Kinds of facts on an item's page, as `retail.movement_of` and `retail.stock_facts` return them.
+# Adjustments have their reason as kind.
+_KINDS: Final = (
+    *("sale", "return, resaleable", "return, damaged", "return, discarded"),
+    *("receipt", "transfer in", "transfer out"),
+    *(f"{kind} count" for kind in stock_count.KINDS),
+)
 # Fields of forms and of the audit log that have no label of their own.
 _FIELDS: Final = (
     *("action", "units", "received", "damaged", "location", "name", "person", "roles", "stores"),
@@ -122,7 +129,7 @@ _CODES_OF_TABLES: Final = (
 )
 WORDS: Final = frozenset(
     {
-        *(code.replace("_", " ") for code in (*_CODES, *_CODES_OF_TABLES)),
+        *(code.replace("_", " ") for code in (*_CODES, *_KINDS, *_CODES_OF_TABLES)),
         *(*_FIELDS, *_NOTES, *_LABELS, *_DAYS, *_CHOICES, *TITLES.values(), *LABELS.values()),
         *(*SENTENCES.values(), *URGENCIES.values(), *CAUSES, *(name for name, _ in SPANS)),
         *(text for family in FAMILIES.values() for text in (family.label, family.summary)),
