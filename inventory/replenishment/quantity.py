@@ -27,7 +27,10 @@ class Quantity:
 
 
 def need_units(policy: ItemLocation, level: Levels, base_units: int) -> int:
-    """Return need n = S - B; for sQ the smallest m·Q, m ≥ 1, with B + m·Q > s (domain.md 5.1)."""
+    """Return need n = S - B (domain.md 5.1).
+
+    A family of multiples of Q has no S. Its need is the smallest m·Q, m ≥ 1, with B + m·Q > s.
+    """
     reorder_point = level.reorder_point_units or 0
     if level.order_up_to_units is None:
         batches = (reorder_point - base_units) // policy.order_quantity_units + 1

@@ -8,6 +8,7 @@ from inventory.model.policy import ItemLocation
 from inventory.replenishment.families import BASE_STOCK, FAMILIES, LOTS, TWO_LEVELS, Family
 from tests.house.domain_page import plain, table
 from tests.oracle import columns as second_model
+from tests.oracle.levels import Levels, need_of
 
 ORDERING = [family for family in FAMILIES.values() if family.typed]
 ROWS = {plain(row[0]): tuple(plain(cell) for cell in row[1:]) for row in table("5.1 family").rows}
@@ -21,6 +22,12 @@ def test_the_page_lists_the_families_in_order() -> None:
     assert [*ROWS] == [family.code for family in ORDERING]
 
 
+def needs_of_lots(code: str) -> list[int]:
+    """Return needs of a family of `LOTS` by the second model, with s = 9 and Q = 6."""
+    policy = {"replenish_family": code, "order_quantity_units": 6}
+    return [need_of(policy, Levels(0, 9, None), base) for base in (9, 3, 2, -40)]
+
+
 @pytest.mark.parametrize("family", ORDERING, ids=by_code)
 def test_the_page_describes_the_family(family: Family) -> None:
     trigger, need, computed = ROWS[family.code]
@@ -28,6 +35,9 @@ def test_the_page_describes_the_family(family: Family) -> None:
     assert trigger.startswith("review on an order day") is family.is_periodic
     assert trigger.endswith("s = S − 1") is (family.shape == BASE_STOCK)
     assert (need == "S − B") is (family.shape != LOTS)
+    if family.shape == LOTS:
+        is_alike = needs_of_lots(family.code) == needs_of_lots("sQ")
+        assert (need == ROWS["sQ"][1]) is is_alike
     assert (computed == "S always typed") is (not family.computed)
     assert ("SS(" in computed or "as sQ" in computed) is ("safety_method" in family.computed)
 
