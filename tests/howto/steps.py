@@ -188,8 +188,8 @@ def run(copy: Path, *arguments: str, **variables: str) -> str:
 def run_command(copy: Path, command: str, **variables: str) -> None:
     """Run one command of a page in `copy`, with this process's Python.
 
-    `.venv/bin/python`, `.venv/bin/inventory` and `make docs` run the copy's code; `make check` and
-    its like are left out; any other command runs in bash.
+    `.venv/bin/python`, `.venv/bin/inventory`, `.venv/bin/ruff` and `make docs` run on the copy's
+    code; `make check` and its like are left out; any other command runs in bash.
     """
     if command in NOT_PERFORMED:
         return
@@ -198,6 +198,7 @@ def run_command(copy: Path, command: str, **variables: str) -> None:
             run(copy, *arguments, **variables)
         return
     script = command.replace(".venv/bin/python", f"'{sys.executable}'")
+    script = script.replace(".venv/bin/ruff", f"'{sys.executable}' -m ruff")
     script = script.replace(".venv/bin/inventory", f"'{sys.executable}' -c '{_COMMAND_LINE}'")
     _called(copy, ["bash", "-ec", script], variables)
 
