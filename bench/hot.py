@@ -26,10 +26,10 @@ from typing import Final
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
+from bench.errors import BenchFailed
 from bench.hot_report import Block, HotReport
 from bench.hot_tables import CREATE, DROP, SHOWN_UNITS, STOCK_UNITS, TRIGGERS
 from bench.load import percentile
-from bench.watch import BenchFailed
 from cdc.settings import Connections
 
 LOG: Final = "log"

@@ -10,7 +10,7 @@ from socket import socket
 from typing import Final
 from urllib.parse import urlsplit
 
-from bench.watch import BenchFailed
+from bench.errors import BenchFailed
 
 _OPENS_WITHIN_S: Final = 30.0
 _WAIT_S: Final = 0.2

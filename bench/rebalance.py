@@ -10,9 +10,9 @@ from dataclasses import asdict, dataclass
 from statistics import median
 from typing import Any, Final
 
+from bench.errors import BenchFailed
 from bench.load import percentile
 from bench.staleness import Staleness
-from bench.watch import BenchFailed
 from cdc.settings import Connections
 
 QUIET: Final = "no change"

@@ -20,9 +20,10 @@ from typing import Any, Final
 
 import psycopg
 
+from bench.errors import BenchFailed
 from bench.load import Load, baskets, percentile
 from bench.open_streams import open_streams
-from bench.watch import BenchFailed, ReadModel
+from bench.watch import ReadModel
 
 ROWS: Final = 50
 _DEADLINE_MS: Final = 60_000

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from bench.errors import BenchFailed
 from bench.peers.usage import each_usage, usage
-from bench.watch import BenchFailed
 
 SUPERVISOR: Final = "supervisor"
 _ALL: Final = "all"

@@ -15,8 +15,8 @@ from urllib.parse import quote
 import httpx
 import psycopg
 
+from bench.errors import BenchFailed
 from bench.faults.probe import one_per_partition, sell
-from bench.watch import BenchFailed
 from cdc.settings import Connections
 from cdc.worker_addresses import worker_urls
 

@@ -9,15 +9,12 @@ from typing import Final, Self
 import psycopg
 from confluent_kafka import OFFSET_END, Consumer, TopicPartition
 
+from bench.errors import BenchFailed
 from cdc.contracts.topics import ON_HAND_CHANGELOG
 from cdc.settings import Connections
 
 _POLL_S: Final = 0.005
 _SHOWN: Final = "SELECT inv_key FROM read_model.stock WHERE inv_key = ANY (%s)"
-
-
-class BenchFailed(RuntimeError):
-    """A benchmark failed: for example, the pipeline did not show the written data in time."""
 
 
 @dataclass(slots=True)

@@ -20,16 +20,13 @@ from analytics.backfill.plan import make_plan, save
 from bench.backfill import rivals
 from bench.backfill.archive import PARTITIONS, Size, generate_once
 from bench.backfill.usage import Cost, Sampler
+from bench.errors import BenchFailed
 
 ENGINES: Final = ("local", "local[2]", "cluster-1", "cluster-2")
 _MODULE: Final = "bench.backfill"
 _FOLD_KEYS: Final = 10_000  # largest number of keys for `bench fold`
 
 Progress = Callable[[str], None]
-
-
-class BenchFailed(RuntimeError):
-    """An engine failed, or two results differ."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,4 +255,4 @@ def _json_of(output: str) -> dict[str, Any]:
     return dict(json.loads(output[output.index("{") :]))
 
 
-__all__ = ["ENGINES", "BenchFailed", "Plan", "Size", "Sized", "Standalone", "run"]
+__all__ = ["ENGINES", "Plan", "Size", "Sized", "Standalone", "run"]

@@ -14,7 +14,7 @@ from confluent_kafka import (
 )
 from confluent_kafka.admin import AdminClient
 
-from bench.watch import BenchFailed
+from bench.errors import BenchFailed
 from cdc.capture.admin import admin_client, create_topics
 from cdc.contracts.partition import LIBRDKAFKA_PARTITIONER
 from cdc.contracts.topics import PARTITIONS, Topic

@@ -8,11 +8,11 @@ from subprocess import Popen
 from typing import Final
 
 from bench.children import log_tail, stop
+from bench.errors import BenchFailed
 from bench.peers.groups import step_back
 from bench.peers.peer import Peer, PeerContext, Services
 from bench.peers.sales import Sums
 from bench.peers.usage import usage
-from bench.watch import BenchFailed
 
 _POLL_S: Final = 0.1
 MEGABYTE: Final = 1_000_000

@@ -11,9 +11,9 @@ from typing import Final
 import httpx
 
 from bench.children import log_tail, stop
+from bench.errors import BenchFailed
 from bench.peers.peer import Services
 from bench.peers.usage import usage
-from bench.watch import BenchFailed
 
 _POLL_S: Final = 0.1
 

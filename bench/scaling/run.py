@@ -15,6 +15,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Final
 
+from bench.errors import BenchFailed
 from bench.peers.catalogue import fresh_worker
 from bench.peers.groups import committed, wake_groups
 from bench.peers.outputs import of_worker
@@ -24,7 +25,6 @@ from bench.peers.topics import ends, produce
 from bench.peers.worker_prelude import opening, opening_units
 from bench.scaling.fleet import Fleet, started
 from bench.scaling.query_load import QueryLoad
-from bench.watch import BenchFailed
 from cdc.contracts.topics import APP_ID, STOCK_EVENTS
 
 COUNTS: Final = (1, 2)

@@ -14,8 +14,8 @@ from zlib import crc32
 
 from confluent_kafka import KafkaError, Producer
 
+from bench.errors import BenchFailed
 from bench.fold_log import Event
-from bench.watch import BenchFailed
 from cdc.contracts.decisions import decode_price, decode_reorder
 from cdc.contracts.partition import partition_of
 from cdc.contracts.state import decode_window

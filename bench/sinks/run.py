@@ -20,10 +20,10 @@ import psycopg
 
 from bench.backfill.archive import Size, events
 from bench.children import log_tail, stop
+from bench.errors import BenchFailed
 from bench.peers.usage import usage
 from bench.sinks.log import KafkaWriter, MadeLog, write_log
 from bench.sinks.sinks import Place, Sink, sinks
-from bench.watch import BenchFailed
 from cdc.capture.admin import create_topics
 from streams.engine.garbage import collect_rarely
 

@@ -11,7 +11,7 @@ from urllib.parse import urljoin
 import httpx
 from typing_extensions import override
 
-from bench.watch import BenchFailed
+from bench.errors import BenchFailed
 
 _PAGE_S: Final = 120.0
 _LOADED: Final = frozenset({"stylesheet", "modulepreload", "icon", "manifest"})

@@ -17,9 +17,9 @@ import httpx
 import psycopg
 
 from bench.children import log_tail, stop
+from bench.errors import BenchFailed
 from bench.load import percentile
 from bench.machine import machine
-from bench.watch import BenchFailed
 from bench.web import streams
 from bench.web.browser import Answer, Browser, FirstLoad
 from bench.web.cases import Case, cases, ranged

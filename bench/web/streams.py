@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Final, TypeVar
 from urllib.parse import urlsplit
 
+from bench.errors import BenchFailed
 from bench.load import percentile
-from bench.watch import BenchFailed
 
 _OPENED_S: Final = 300.0
 _RECEIVED_S: Final = 120.0

@@ -10,7 +10,6 @@ import typer
 
 from deploy import output, spark_cluster
 from deploy.cli import option_checks
-from deploy.errors import StackError
 
 if TYPE_CHECKING:
     from bench.backfill.run import Clusters, Standalone
@@ -59,10 +58,7 @@ def bench_backfill(
         kept = archive or scratch / "archives"
         kept.mkdir(parents=True, exist_ok=True)
         plan = run.Plan(sizes, chosen, rivals, scratch / "runs", kept)
-        try:
-            found = run.run(plan, _clusters(scratch), output.errors.print)
-        except run.BenchFailed as failure:
-            raise StackError(str(failure)) from failure
+        found = run.run(plan, _clusters(scratch), output.errors.print)
     if json:
         output.as_json({"machine": machine(), "sizes": [each.as_json() for each in found]})
     else:

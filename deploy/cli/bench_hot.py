@@ -33,7 +33,6 @@ def bench_hot(
     chosen = option_checks.parse_ints("--items", items, "1,10000")
     load_environment()
     from bench import hot  # noqa: PLC0415 -- reads the environment
-    from bench.watch import BenchFailed  # noqa: PLC0415 -- as above
     from cdc.settings import Connections  # noqa: PLC0415 -- as above
 
     owner = environment_of(Home(default_home())).get(_OWNER, "")
@@ -42,8 +41,5 @@ def bench_hot(
         raise StackError(message, repair="inventory up --detach")
     settings = Connections(owner_database_url=SecretStr(owner))
     plan = hot.Plan(packaged() / "pgbench", clients, seconds, chosen)
-    try:
-        report = hot.run(plan, settings, progress=output.errors.print)
-    except BenchFailed as failure:
-        raise StackError(str(failure)) from failure
+    report = hot.run(plan, settings, progress=output.errors.print)
     output.report(report, in_json=json)

@@ -6,7 +6,6 @@ import typer
 
 from deploy import output
 from deploy.cli import option_checks
-from deploy.errors import StackError
 
 if TYPE_CHECKING:
     from cdc.settings import Connections
@@ -27,18 +26,14 @@ def bench_publish(
         option_checks.check_int("--records", records)
     from bench import publishing  # noqa: PLC0415 -- loads Arrow and the trading code
     from bench.backfill.archive import Size  # noqa: PLC0415 -- as above
-    from bench.watch import BenchFailed  # noqa: PLC0415 -- as above
     from deploy.peers import environments, services  # noqa: PLC0415 -- only this command needs them
 
     size = Size(records or 3 * keys, keys, seed)
     made = environments.make(["ours"], output.errors.print)
     with services.running(made, with_postgres=False) as (running, scratch):
-        try:
-            found = publishing.run(
-                size, running.bootstrap, scratch / "home", _published, output.errors.print
-            )
-        except BenchFailed as failure:
-            raise StackError(str(failure)) from failure
+        found = publishing.run(
+            size, running.bootstrap, scratch / "home", _published, output.errors.print
+        )
     output.report(found, in_json=json)
 
 

@@ -7,7 +7,6 @@ import typer
 from deploy import output
 from deploy.cli import option_checks
 from deploy.cli.bench_faults import RunningHome
-from deploy.errors import StackError
 from deploy.stack.home import Home, default_home
 from deploy.stack.runtime import load_environment
 
@@ -31,7 +30,6 @@ def bench_rebalance(
     home = Home(default_home())
     load_environment(home)
     from bench.rebalance import run  # noqa: PLC0415 -- reads the environment
-    from bench.watch import BenchFailed  # noqa: PLC0415 -- as above
     from cdc.settings import Connections  # noqa: PLC0415 -- as above
     from deploy.stack import service_commands  # noqa: PLC0415 -- loads what every part needs to run
 
@@ -39,8 +37,6 @@ def bench_rebalance(
     service_commands.scale(home, _BEFORE)
     try:
         report = run(Connections(), _steps(home), rounds=rounds, progress=output.errors.print)
-    except BenchFailed as failure:
-        raise StackError(str(failure)) from failure
     finally:
         service_commands.scale(home, former)  # also starts a worker that a step has stopped
     output.report(report, in_json=json)

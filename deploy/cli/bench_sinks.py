@@ -10,7 +10,6 @@ import typer
 
 from deploy import output
 from deploy.cli import option_checks
-from deploy.errors import StackError
 
 if TYPE_CHECKING:
     from subprocess import Popen
@@ -39,13 +38,9 @@ def bench_sinks(
     option_checks.check_int("--seed", seed, least=0)
     from bench.backfill.archive import Size  # noqa: PLC0415 -- loads Arrow and the trading code
     from bench.sinks.run import run  # noqa: PLC0415 -- as above
-    from bench.watch import BenchFailed  # noqa: PLC0415 -- as above
 
     with _place() as place:
-        try:
-            report = run(Size(records, keys, seed), place, output.errors.print)
-        except BenchFailed as failure:
-            raise StackError(str(failure)) from failure
+        report = run(Size(records, keys, seed), place, output.errors.print)
     output.report(report, in_json=json)
 
 

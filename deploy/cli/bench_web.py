@@ -39,15 +39,11 @@ def bench_web(
     option_checks.check_int("--rounds", rounds)
     option_checks.check_int("--streams", streams, least=0)
     option_checks.check_int("--changes", changes)
-    from bench.watch import BenchFailed  # noqa: PLC0415 -- loads the trading code
     from bench.web.run import Plan, run  # noqa: PLC0415 -- as above
 
     plan = Plan(keys, seed, rounds, streams, changes)
     with _database() as server:
-        try:
-            report = run(plan, server, output.errors.print)
-        except BenchFailed as failure:
-            raise StackError(str(failure)) from failure
+        report = run(plan, server, output.errors.print)
     output.report(report, in_json=json)
     if report.streams_failure:
         raise StackError(report.streams_failure)

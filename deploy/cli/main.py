@@ -149,7 +149,7 @@ def _expected() -> tuple[type[Exception], ...]:
     found: list[type[Exception]] = [*_EXPECTED]
     for module, name in (
         ("ledger.kernel.errors", "LedgerError"),
-        ("bench.watch", "BenchFailed"),
+        ("bench.errors", "BenchFailed"),
         ("bench.faults.probe", "NotFresh"),
         ("analytics.damage", "Damage"),
         ("analytics.kafka", "TopicUnreadable"),

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from typing_extensions import override
 
+from bench.errors import BenchFailed
 from bench.load import baskets
 from bench.open_streams import _is_closed, open_streams
-from bench.watch import BenchFailed
 
 DEADLINE_S = 10
 RESET = struct.pack("ii", 1, 0)  # close at once, with a reset instead of an end of the stream

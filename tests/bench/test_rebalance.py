@@ -6,9 +6,9 @@ import pytest
 from pydantic import SecretStr
 
 from bench import rebalance
+from bench.errors import BenchFailed
 from bench.rebalance import Report, Stale, Step
 from bench.staleness import Staleness
-from bench.watch import BenchFailed
 from cdc.settings import Connections
 
 DEADLINE_S = 20

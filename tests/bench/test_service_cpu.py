@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from bench.errors import BenchFailed
 from bench.service_cpu import SUPERVISOR, CpuMeter, ServiceCpu, as_table, first_full
-from bench.watch import BenchFailed
 
 # Burns as many CPU-milliseconds as each line asks for, and answers with an empty line.
 _BURNER = """

@@ -8,11 +8,11 @@ from unittest import mock
 import pytest
 
 from bench.backfill.archive import Size, events, generate
+from bench.errors import BenchFailed
 from bench.sinks import run
 from bench.sinks.log import MadeLog, write_log
 from bench.sinks.run import Measured, Report
 from bench.sinks.sinks import Place, Sink, _archived, sinks
-from bench.watch import BenchFailed
 from cdc.contracts.partition import partition_of
 from cdc.contracts.state import decode_level
 from cdc.contracts.topics import (

@@ -3,8 +3,8 @@
 import pytest
 from pydantic import SecretStr
 
+from bench.errors import BenchFailed
 from bench.staleness import Staleness
-from bench.watch import BenchFailed
 from cdc.settings import Connections
 
 NOWHERE = Connections(database_url=SecretStr("postgresql://127.0.0.1:1/none"))

@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 from typing_extensions import override
 
-from bench.watch import BenchFailed
+from bench.errors import BenchFailed
 from bench.web.retailer import retailer
 from bench.web.streams import measure
 from deploy.cli.main import app

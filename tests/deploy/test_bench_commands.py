@@ -9,6 +9,8 @@ import sys
 import pytest
 from typer.testing import CliRunner
 
+from bench.errors import BenchFailed
+from deploy.cli import main
 from deploy.cli.bench_backfill import ENGINES
 from deploy.cli.main import app
 from deploy.errors import StackError
@@ -100,3 +102,19 @@ def test_a_seed_is_replayed_with_chosen_steps() -> None:
     result = CliRunner().invoke(app, ["bench", "simulate", "--start", "3", "--keep", "0/-"])
 
     assert (result.exit_code, result.stdout) == (0, "no check failed\n")
+
+
+def test_a_failed_bench_is_an_error_without_a_traceback(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def failing() -> None:
+        message = "kafka has ended"
+        raise BenchFailed(message)
+
+    monkeypatch.setattr(main, "app", failing)
+
+    with pytest.raises(SystemExit) as ended:
+        main.main()
+
+    assert ended.value.code == 1
+    assert capsys.readouterr().err == "error: kafka has ended\n"

@@ -6,7 +6,7 @@ import psycopg
 import pytest
 
 from bench import hot
-from bench.watch import BenchFailed
+from bench.errors import BenchFailed
 from deploy.stack.services.postgres_programs import packaged
 from tests.stack.running import RunningStack
 
