@@ -47,7 +47,7 @@ def _is_kept(table: str) -> str:
 
 
 def source(table: str) -> str:
-    """Return a CTE of `table` as the fold has it: without excluded rows, with images in force."""
+    """Return a CTE of `table` as the fold has it: with kept images in place of excluded rows."""
     return f"""
 {table} AS NOT MATERIALIZED (
     SELECT fact.* FROM retail.{table} fact

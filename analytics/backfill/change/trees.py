@@ -158,7 +158,7 @@ def _refuse_base(base: Path) -> None:
         raise _refused(problem)
     if path.read_bytes() != (ROOT / CHOSEN).read_bytes():
         problem = f"{path}: these sources have parameters already"
-        raise _refused(problem, "name all parameters at once, on sources without any")
+        raise _refused(problem, "name all parameters in one command, on sources without parameters")
 
 
 def _git(project: Path, *arguments: str, about: str) -> bytes:
