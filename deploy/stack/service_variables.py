@@ -21,7 +21,7 @@ class ServiceVariables:
 
     @property
     def variables(self) -> frozenset[str]:
-        """Full names of the variables, including the database URL if there is a role."""
+        """Return the full names, such as `INVENTORY_HOME`; with a role, also the database URL's."""
         names = (*self.names, DATABASE_URL) if self.role else self.names
         return frozenset(PREFIX + name for name in names)
 
