@@ -59,7 +59,10 @@ _ALL_SHOWN: Final = "lines => window.shown.filter(([, units]) => units === -line
 
 @dataclass(frozen=True, slots=True)
 class Screen:
-    """A page's address, a login that may see it, the browser's path, and the number of pages."""
+    """A page to measure, and a login that may see it.
+
+    `chromium` is the path of the browser's program. `pages` is the number of open pages.
+    """
 
     url: str
     person: str
