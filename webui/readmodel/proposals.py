@@ -304,7 +304,7 @@ def desk_version(table: str) -> str:
 
 
 def version_sql(table: str) -> str:
-    """Return the SQL that computes the version of a desk."""
+    """Return the SQL of a version that changes when any proposal in `table` changes."""
     # The sums detect a transaction that commits late: its time is older than the newest.
     sums = "count(*) || '-' || coalesce(sum(revision), 0) || '-' || count(decided_action)"
     newest = "coalesce(max(updated_at)::text, '') || '-' || coalesce(max(decided_at)::text, '')"

@@ -41,6 +41,6 @@ class ChangeForm(AccountForm):
 
 
 class DayForm(PageForm):
-    """A day of refused requests, or none for all days."""
+    """The day whose refused requests are listed. Without a day, all days are listed."""
 
     day = DayField(required=False)
