@@ -1,7 +1,7 @@
 """The writes of the workers' decisions as proposals, which people approve, reject or snooze.
 
 A person's final decision is never overwritten. After `approve` or `reject`, an event may only close
-the proposal, for example when the order has come back through the log. No event opens, amends or
+the proposal, for example when workers have read the order from the log. No event opens, amends or
 snoozes it.
 """
 
@@ -152,15 +152,15 @@ def propose_only(
     needs become accepted.
 
     Raises:
-        ApprovalInFlight: another need was approved, and its order has not come back through the
-            log. The new revision doesn't know the order and could propose it again.
+        ApprovalInFlight: another need was approved, and the new revision has not read its order
+            from the log yet. It could propose the order again.
     """
     ids = [event.output.id for event in reorders]
     known = {*ids, *ordered}
     waiting = [need for need in approved(connection)[0] if need not in known]
     if waiting:
         problem = (
-            f"{waiting[0]} was approved, and its order has not come back through the log yet: "
+            f"{waiting[0]} was approved, and the new revision has not read its order yet: "
             "nothing was switched, try again in a minute"
         )
         raise ApprovalInFlight(problem)
