@@ -81,7 +81,7 @@ class List:
 
 
 LISTS = (
-    List("/orders/?view=open", "buyer", ORDERS, "4,200 orders", "open", "Open of expected", "sent"),
+    List("/orders/?view=open", "buyer", ORDERS, "4,200 orders", "open", "Open units", "sent"),
     List("/orders/?view=draft", "buyer", ORDERS, "4,200 orders", "value", "Value", "draft"),
     List("/orders/?view=overdue", "buyer", ORDERS, "4,200 lines late", "open", "Open", "sent"),
     List("/receiving/?", "associate", ORDERS, "4,200 orders", "open", "Units to come", "sent"),

@@ -32,7 +32,7 @@ ORDER_COLUMNS: Final = (
     Column("to", gettext_noop("To")),
     Column("status", gettext_noop("Status"), largest_first=True),
     Column("lines", gettext_noop("Lines"), "n", largest_first=True),
-    Column("open", gettext_noop("Open of expected"), "n", largest_first=True),
+    Column("open", gettext_noop("Open units"), "n", largest_first=True),
     Column("value", gettext_noop("Value"), "n", largest_first=True),
     Column("due", gettext_noop("Due")),
 )
