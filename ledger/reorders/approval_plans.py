@@ -245,8 +245,10 @@ def _first_approval(row: NeedProposal, approval: ApproveReorder, known: Known) -
     line, who, at = known.ordered.get(row.id), row.decider, row.decision_time
     if line is None:
         if row.decided_units is None:
-            answered = "%(who)s has already answered it with a transfer, %(at)s"
-            raise Conflict(Message(answered, who=who, at=at))
+            message = Message(
+                "%(who)s has already answered this need with a transfer, %(at)s", who=who, at=at
+            )
+            raise Conflict(message)
         message = Message(
             "%(who)s has already ordered %(units)s, %(at)s",
             who=who,

@@ -17,7 +17,7 @@ from ledger.kernel.errors import Conflict, refuse
 from ledger.kernel.idempotency import Done, Written, run_command
 from ledger.kernel.person_roles import require_role, roles_of
 from ledger.kernel.transactions import execute, fetch_value, log_action
-from ledger.messages import Message
+from ledger.messages import Message, gettext_noop
 from ledger.requests.queries import Request, request_with
 from ledger.reviews.service import REVIEWERS
 
@@ -96,7 +96,7 @@ def confirm_request(number: int, *, actor: str, command_id: UUID | None = None) 
         if found.kind not in CONFIRMED:
             refuse("form", found.kind, "this request needs no confirmation")
         if found.requested_by == actor:
-            rule = "you have asked for this, so another person has to confirm it"
+            rule = gettext_noop("you have asked for this, so another person has to confirm it")
             refuse("actor", actor, rule)
         _change(_CONFIRM, found, actor, "confirmed")
         return Done()

@@ -18,7 +18,7 @@ from ledger.kernel.idempotency import Done, run_command
 from ledger.kernel.person_roles import require_role, roles_of
 from ledger.kernel.refusal_text import moment_text
 from ledger.kernel.transactions import execute, fetch_column, fetch_one, log_action
-from ledger.messages import Message
+from ledger.messages import Message, gettext_noop
 from ledger.reviews.queries import (
     APPROVED,
     REJECTED,
@@ -121,7 +121,7 @@ def decide_review(
     """
     require_role(actor, REVIEWERS)
     if decision.verdict == APPROVED and actor == review.requested_by:
-        rule = "you have requested this review, so another person has to approve it"
+        rule = gettext_noop("you have requested this review, so another person has to approve it")
         refuse("actor", actor, rule)
 
     def work() -> Done:

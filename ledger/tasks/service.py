@@ -17,7 +17,7 @@ from ledger.kernel.idempotency import run_command
 from ledger.kernel.refusal_text import moment_text, person
 from ledger.kernel.transactions import execute, ledger_transaction, log_action
 from ledger.kernel.unscoped_rows import read_one
-from ledger.messages import Message
+from ledger.messages import Message, gettext_noop
 from ledger.nouns import counted
 from ledger.tasks.kinds import COUNT_VARIANCE
 
@@ -126,7 +126,7 @@ def _locked_variance(task_id: int, actor: str) -> OpenVariance:
         task_id,
     )
     if task is None or task.kind != COUNT_VARIANCE:
-        refuse("task", task_id, "not a task about a count's difference; reload the inbox")
+        refuse("task", task_id, "not a task about a count's difference: reload the page Tasks")
     require_key(task.inv_key or "")
     if task.cleared_at is not None:
         who, at = task.acknowledged_by, moment_text(task.cleared_at)
@@ -139,10 +139,14 @@ def _locked_variance(task_id: int, actor: str) -> OpenVariance:
             )
         raise Conflict(message)
     if task.status == "draft":
-        rule = "this count is not approved yet: have the item counted again, or approve the count"
+        rule = gettext_noop(
+            "this count is not approved yet: have the item counted again, or approve the count"
+        )
         refuse("task", task_id, rule)
     if task.counted_by == actor:
-        rule = "you have counted this yourself, so another person has to acknowledge the difference"
+        rule = gettext_noop(
+            "you have counted this yourself, so another person has to acknowledge the difference"
+        )
         refuse("actor", actor, rule)
     return task
 
