@@ -59,7 +59,7 @@ def locked_draft(count_id: int) -> LockedCount:
     if count.status == "void":
         again = Message("has refused count %(count_id)s, or has counted again", count_id=count_id)
         message = Message(
-            "%(writer)s %(again)s, %(write_time)s, so it waits for no decision any more",
+            "%(writer)s %(again)s, %(write_time)s, so this count needs no decision any more",
             writer=count.writer,
             again=again,
             write_time=count.write_time,

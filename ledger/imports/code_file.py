@@ -70,7 +70,7 @@ def code_rows(text: str) -> Iterator[CodeRow | BadCodeRow]:
     """
     if len(text) > MOST_CHARACTERS:
         most = f"{MOST_CHARACTERS:,}"
-        refuse(_FILE, None, Message("at most %(most)s characters: divide it", most=most))
+        refuse(_FILE, None, Message("at most %(most)s characters: divide the file", most=most))
     text = text.removeprefix("\ufeff")
     first = text.partition("\n")[0]
     delimiter = max(DELIMITERS, key=first.count)
@@ -84,7 +84,7 @@ def code_rows(text: str) -> Iterator[CodeRow | BadCodeRow]:
                 yield _row(reader.line_num, columns, cells)
             if number > MOST_ROWS:
                 most = f"{MOST_ROWS:,}"
-                refuse(_FILE, None, Message("at most %(most)s rows: divide it", most=most))
+                refuse(_FILE, None, Message("at most %(most)s rows: divide the file", most=most))
     except csv.Error as problem:
         rule = Message(
             "line %(line)s is no CSV (%(problem)s): check its quotation marks",

@@ -96,7 +96,7 @@ def correct_transfer_receipt(
                 "actor",
                 actor,
                 Message(
-                    "%(writer)s received it, so only they may correct it; adjust stock instead",
+                    "only %(writer)s, who received it, may correct it: adjust the stock instead",
                     writer=arriving.writer,
                 ),
             )

@@ -186,7 +186,7 @@ def cancel_transfer(
         planner = transfer.arriving.recorded_by
         if not others_allowed and planner != actor:
             rule = Message(
-                "%(planner)s asked for it: ask them or store staff to cancel it",
+                "%(planner)s asked for this transfer: ask them or store staff to cancel it",
                 planner=person(planner),
             )
             refuse("actor", actor, rule)

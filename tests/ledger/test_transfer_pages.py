@@ -283,7 +283,10 @@ def test_a_buyer_cancels_what_he_asked_for_and_nothing_else(places: psycopg.Conn
     done = step(client, mine, "cancel")
 
     assert buttons == [1, 0]
-    assert (refused.status_code, "asked for it: ask them or store staff" in text(refused)) == (
+    assert (
+        refused.status_code,
+        "asked for this transfer: ask them or store staff" in text(refused),
+    ) == (
         422,
         True,
     )

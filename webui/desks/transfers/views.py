@@ -140,7 +140,7 @@ def request_transfer(request: HttpRequest) -> HttpResponse:
     form = RequestForm(request.POST)
     if form.text("reorder_id") and DECIDE_REORDERS not in abilities(request.user):
         message = gettext_noop(
-            "This needs the right to decide reorders, because it answers a need. Nothing was "
+            "This transfer answers a need, so it needs the right to decide reorders. Nothing was "
             "changed."
         )
         raise PermissionDenied(message)
