@@ -129,7 +129,10 @@ def _supplier(case: Case) -> Iterable[Reason | None]:
         yield Reason("supplier_inactive", gettext_noop("its supplier is not active"))
     if not case.order_days_mask >> case.weekday & 1:
         days = joined(map(Message, days_of(case.order_days_mask)))
-        yield Reason("not_order_day", Message("its supplier takes orders on %(days)s", days=days))
+        yield Reason(
+            "not_order_day",
+            Message("its supplier takes no orders today, only on %(days)s", days=days),
+        )
 
 
 def _freshness(case: Case) -> Iterable[Reason | None]:
