@@ -144,7 +144,7 @@ def _snoozed(row: Proposal, decision: Decision) -> str:
     )
     reason = f" ({snooze.reason})" if snooze and snooze.reason else ""
     return Message(
-        "%(decider)s has snoozed it%(until)s%(reason)s, on %(decision_time)s",
+        "%(decider)s has snoozed this proposal%(until)s%(reason)s, on %(decision_time)s",
         decider=row.decider,
         until=until,
         reason=reason,

@@ -137,7 +137,8 @@ def test_of_two_who_approve_a_price_the_second_reads_who_was_first(
     )
 
     assert re.match(
-        rf"{winner} has already approved it, {WHEN}: €8\.99 holds from to\w+ \d\d:\d\d on\.",
+        rf"{winner} has already approved this price, {WHEN}: €8\.99 "
+        r"applies from to\w+ \d\d:\d\d on\.",
         said(page),
     )
     assert len(price_rows("L|S")) == 1

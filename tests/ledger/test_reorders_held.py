@@ -195,7 +195,7 @@ def test_who_approves_what_somebody_has_just_snoozed_reads_so(
         )
 
     because = f" ({reason})" if reason else ""
-    said = f"ann has snoozed it until {until:%Y-%m-%d %H:%M} UTC{because}, "
+    said = f"ann has snoozed this proposal until {until:%Y-%m-%d %H:%M} UTC{because}, "
     assert refused.value.what_changed.startswith(said)
     assert words(ledger) == [("snooze", 1, "ann")]
 
@@ -219,7 +219,7 @@ def test_a_snooze_that_has_ended_stands_in_nobodys_way(
 ) -> None:
     services.snooze_reorder(reorder_id=need, shown_revision=1, actor="ann")
     answered(ledger, "snoozed")
-    with pytest.raises(Conflict, match="is snoozed now: ann has snoozed it"):
+    with pytest.raises(Conflict, match="is snoozed now: ann has snoozed this proposal"):
         services.approve_reorder(services.ApproveReorder(reorder_id=need, shown_revision=2))
     answered(ledger, "open", revision=3)
 
@@ -235,7 +235,7 @@ def test_the_loser_finds_his_input_on_the_card(ledger: psycopg.Connection, need:
 
     page = answer.content.decode()
     assert answer.status_code == 409
-    assert re.search(r"ann has snoozed it, on 20.* UTC\. Nothing was written\.", page)
+    assert re.search(r"ann has snoozed this proposal, on 20.* UTC\. Nothing was written\.", page)
     assert 'required value="48"' in page
 
 
@@ -260,5 +260,5 @@ def test_who_approves_a_price_that_somebody_has_just_snoozed_reads_so(
     proposal = price_proposal(ledger)
     services.snooze_price(proposal_id=proposal, shown_revision=1, actor="ann")
 
-    with pytest.raises(Conflict, match="ann has snoozed it"):
+    with pytest.raises(Conflict, match="ann has snoozed this proposal"):
         services.approve_price(proposal_id=proposal, shown_revision=1, actor="ben")

@@ -177,7 +177,7 @@ def test_an_approved_price_is_written_once_and_never_below_its_floor(
     expect(card(page, fair).locator(".ask")).to_contain_text("9.99 → 8.49")
 
     card(page, fair).get_by_role("button", name="Approve").dblclick()
-    expect(page.get_by_text("Approved: €8.49 holds from")).to_be_visible()
+    expect(page.get_by_text("Approved: €8.49 applies from")).to_be_visible()
     card(page, cheap).get_by_role("button", name="Approve").click()
 
     expect(page.get_by_role("alert")).to_be_visible()

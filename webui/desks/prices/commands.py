@@ -53,7 +53,7 @@ def execute(command: Command) -> str:
 
 
 def _approved(proposal: str, outcome: PriceWritten | PriceWrittenBefore) -> str:
-    holds = gettext("%(price_minor)s holds from %(effective_from)s on") % {
+    holds = gettext("%(price_minor)s applies from %(effective_from)s on") % {
         "price_minor": amount_text(outcome.price_minor),
         "effective_from": when(outcome.effective_from),
     }
@@ -65,7 +65,10 @@ def _approved(proposal: str, outcome: PriceWritten | PriceWrittenBefore) -> str:
             # `PriceWritten` again. Here, another person or page has approved this price.
             who, at = last_decision(PRICES, proposal)
             message = Message(
-                "%(who)s has already approved it, %(at)s: %(holds)s", who=who, at=at, holds=holds
+                "%(who)s has already approved this price, %(at)s: %(holds)s",
+                who=who,
+                at=at,
+                holds=holds,
             )
             raise Conflict(message)
         case _:
