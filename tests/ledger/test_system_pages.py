@@ -53,7 +53,7 @@ def test_a_record_is_shown_beside_its_row_and_both_stocks(inbox: psycopg.Connect
 
     found = preview(record)
 
-    assert found.row.endswith("is there, under L|S")
+    assert found.row.endswith("exists, with the key L|S")
     assert (found.table, found.op) == ("sale_line", "c")
     assert (found.ledger_units, found.level_units, found.is_counted_already) == (9, 10, False)
     assert found.can_replay
@@ -65,7 +65,7 @@ def test_a_record_is_shown_beside_its_row_and_both_stocks(inbox: psycopg.Connect
     ("value", "row"),
     [
         (b"not json", "not JSON"),
-        (ENVELOPE % 999, "sale_line 999 is not there any more"),
+        (ENVELOPE % 999, "sale_line 999 no longer exists"),
         (ENVELOPE.replace(b"sale_line", b"pg_class") % 1, "no row of a captured table"),
         (None, "tombstone"),
     ],
@@ -110,7 +110,9 @@ def test_what_a_replay_cannot_help_is_not_sent(inbox: psycopg.Connection, reason
         replay([fine, record], reason="try", actor="op")
 
     shown = person("operator").get(f"/system/rejected/{record}").content.decode()
-    told = f"Sending it again would not help: {html.escape(WHAT_TO_DO[reason])}. Then dismiss"
+    told = (
+        f"Sending this record again would not help: {html.escape(WHAT_TO_DO[reason])}. Then dismiss"
+    )
     assert (told in shown, "Send again" in shown) == (True, False)
     assert inbox.execute("SELECT count(*) FROM app.rejected_mark").fetchone() == (0,)
     assert not preview(record).can_replay

@@ -71,7 +71,7 @@ def test_a_lost_record_counts_once_when_it_is_sent_again(stack: RunningStack) ->
 
     assert shown.returncode == 1
     look = json.loads(shown.stdout)[0]
-    assert look["row"].endswith("is not there any more")
+    assert look["row"].endswith("no longer exists")
     assert on_hand(stack) == 3
 
     sent = stack.cli("rejected", "replay", record, "--reason", "lost", "--yes")

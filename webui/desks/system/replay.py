@@ -152,11 +152,11 @@ def _row(table: str, image: Any) -> str:  # noqa: ANN401 -- an image as it came
         row_id,
     )
     if not keys:
-        return gettext("%(table)s %(row_id)s is not there any more") % {
+        return gettext("%(table)s %(row_id)s no longer exists") % {
             "table": table,
             "row_id": row_id,
         }
-    return gettext("%(table)s %(row_id)s is there, under %(keys)s") % {
+    return gettext("%(table)s %(row_id)s exists, with the key %(keys)s") % {
         "table": table,
         "row_id": row_id,
         "keys": keys[0],
@@ -190,9 +190,7 @@ def _refuse_useless(record_id: str) -> None:
     found = read_one(_Reason, "SELECT reason FROM read_model.rejected WHERE id = %s", record_id)
     what = "" if found is None else instead_of(found.reason)
     if what:
-        rule = Message(
-            "only a record that a replay repairs. For this one: %(what)s", what=Message(what)
-        )
+        rule = Message("a replay can't repair this record: %(what)s", what=Message(what))
         refuse("record", record_id, rule)
 
 
