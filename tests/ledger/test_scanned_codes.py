@@ -232,7 +232,7 @@ def test_lines_of_codes_are_counted_too(shop: psycopg.Connection) -> None:
 
     page = client.post(f"/counts/sheets/{sheet}/entries", lines).content.decode()
 
-    assert "1 row not saved; all others were." in page
+    assert "1 row was not saved. All others were saved." in page
     assert "4006381333932 1</textarea>" in page
     assert shop.execute("SELECT sum(units)::int FROM app.count_entry").fetchall() == [(16,)]
 
