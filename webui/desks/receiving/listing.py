@@ -33,7 +33,7 @@ COLUMNS: Final = (
     Column("due", gettext_noop("Due")),
     Column("lines", gettext_noop("Lines"), "n", largest_first=True),
     Column("open", gettext_noop("Units to come"), "n", largest_first=True),
-    Column("road", gettext_noop("On the road"), "n", largest_first=True),
+    Column("road", gettext_noop("In transit"), "n", largest_first=True),
     Column("", gettext_noop("Receive"), "do", is_hidden=True),
 )
 
