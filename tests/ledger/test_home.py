@@ -51,7 +51,7 @@ def test_a_buyer_sees_needs_with_their_money_before_hurried_tasks(
 
     assert [row[0] for row in found] == [
         "Needs without an order 1 with nothing left to sell",
-        "Held with nothing to sell",
+        "Held need with nothing to sell",
         "Unknown item",
     ]
     assert [row[1] for row in found] == ["Now", "Now", "Later"]

@@ -111,7 +111,7 @@ def test_every_kind_says_its_numbers_and_leads_to_an_open_door(
     for url in set(steps) - {"/system/"}:
         assert client.get(url).status_code == 200, url
     shown = page.content.decode()
-    said = "none was sold in 27 hours while the store was open. At the demand before, about 4 units"
+    said = "none was sold in 27 hours while the store was open. At the former demand, about 4 units"
     assert said in shown
     assert "10 units of PO-1, due on 2026-03-01 from Acme Tools." in shown
     assert "The price €8.99 is below its floor €9.00." in shown

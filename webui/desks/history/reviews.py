@@ -37,7 +37,7 @@ _ABOUT: Final = {
         " force, three times."
     ),
     kinds.CUTOVER: gettext_noop(
-        "Compare once more. Then the desks show only the needs of this revision."
+        "Compare once more, then switch: the desks show only the needs of this revision."
     ),
     kinds.ROLLBACK: gettext_noop("Let the former revision decide again."),
 }

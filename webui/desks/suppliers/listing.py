@@ -35,7 +35,7 @@ COLUMNS: Final = (
     Column("", "± sd", "n"),
     Column("", gettext_noop("Half within"), "n wraps"),
     Column("ninety", gettext_noop("90 % within"), "n wraps", largest_first=True),
-    Column("fill", gettext_noop("Fill"), "n", largest_first=True),
+    Column("fill", gettext_noop("Fill rate"), "n", largest_first=True),
     Column("on_time", gettext_noop("On time"), "n", largest_first=True),
     Column("discrepancies", gettext_noop("Discrepancies"), "n", largest_first=True),
     Column("measured", gettext_noop("Measured"), largest_first=True),

@@ -113,7 +113,7 @@ def _phantom(numbers: Numbers) -> str:
     # the last sale. Other pages show the present demand, which is lower.
     return gettext(
         "Units are recorded, but none was sold in %(quiet)s while the store was open. At the "
-        "demand before, about %(expected)s would have been sold."
+        "former demand, about %(expected)s would have been sold."
     ) % {"quiet": quiet, "expected": expected}
 
 
@@ -257,7 +257,7 @@ KINDS: Final[Mapping[str, Kind]] = {
     kinds.SOURCE_CLOCK: Kind(
         gettext_noop("Wrong clock"),
         _clock,
-        gettext_noop("Set its clock; see the pipeline"),
+        gettext_noop("Set the clock of the source; see the pipeline"),
         _system,
     ),
     kinds.STALE_SOURCE: Kind(
@@ -332,7 +332,7 @@ KINDS: Final[Mapping[str, Kind]] = {
         SEE_ORDERS,
     ),
     kinds.HELD_AT_ZERO: Kind(
-        gettext_noop("Held with nothing to sell"),
+        gettext_noop("Held need with nothing to sell"),
         _held,
         gettext_noop("Open held needs"),
         _held_needs,
