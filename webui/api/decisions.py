@@ -44,7 +44,8 @@ MOST_STREAMS: Final = 50
 MOST_STREAMS_OF_TOKEN: Final = 5
 _EVENTS_A_POLL: Final = 200
 _LIST_AGAIN: Final = (
-    "Get a new cursor with after=newest, list needs and proposed prices, then continue from it."
+    "Get a new cursor with after=newest, list needs and proposed prices, then continue from that "
+    "cursor."
 )
 router = Router(tags=["decisions"])
 

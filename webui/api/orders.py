@@ -138,7 +138,9 @@ class OrderFilters(Schema):
     view: Literal["draft", "open", "closed"] = "open"
     location: Location = ""
     supplier: Annotated[str, Field(max_length=64, description=SUPPLIER)] = ""
-    q: Annotated[str, Field(max_length=64, description="Part of order, SKU or name.")] = ""
+    q: Annotated[
+        str, Field(max_length=64, description="Part of an order number, a SKU or a name.")
+    ] = ""
     after: After = ""
     limit: Annotated[int, Field(ge=1, le=selectors.PAGE_ROWS)] = selectors.PAGE_ROWS
 

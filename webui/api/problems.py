@@ -134,7 +134,7 @@ def of_conflict(refusal: Conflict) -> Problem:
         named = {"field": "Idempotency-Key"}
         detail = "This Idempotency-Key was used for another command. Nothing was changed."
         return Problem(409, "key-reused", detail, "Send the command with a new key.", **named)
-    next_step = "Read the resource again, and decide on what it shows now, with a new key."
+    next_step = "Read the resource again, decide by its present values, and use a new key."
     return Problem(409, "changed-meanwhile", refusal.text, next_step)
 
 

@@ -39,14 +39,17 @@ _PROBLEM: Final = {
     "description": "RFC 9457: what happened, what was kept and what to do next.",
     "required": ["type", "title", "status", "detail", "next_step"],
     "properties": {
-        "type": {"type": "string", "description": f"A name that stays, {URN}NAME."},
+        "type": {
+            "type": "string",
+            "description": f"Stable name of the kind of problem: {URN}NAME.",
+        },
         "title": {"type": "string"},
         "status": {"type": "integer"},
         "detail": {"type": "string"},
         "next_step": {"type": "string"},
         "field": {"type": "string", "description": "The refused field."},
-        "value": {"type": "string", "description": "Its value, at most 60 characters."},
-        "rule": {"type": "string", "description": "What the field may have."},
+        "value": {"type": "string", "description": "The refused value, cut after 60 characters."},
+        "rule": {"type": "string", "description": "Rule that the value must meet."},
         "errors": {"type": "array", "items": {"type": "object"}},
     },
 }
