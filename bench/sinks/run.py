@@ -102,7 +102,7 @@ def run(size: Size, place: Place, progress: Progress) -> Report:
     """Write the log, then measure one sink after the other.
 
     Raises:
-        BenchFailed: a sink ended, committed no record for a minute, or made wrong contents.
+        BenchFailed: a sink ended, committed no record for a minute, or wrote wrong contents.
     """
     collect_rarely()  # as a worker does, because this process folds the log
     progress(f"folding and writing {size.records:,} facts of {size.keys:,} keys")
@@ -180,7 +180,7 @@ def _refuse_ended(sink: Sink, process: Popen[bytes], log: Path) -> None:
 
 
 def _refuse_wrong(sink: Sink, made: MadeLog) -> None:
-    """Raise `BenchFailed` if the sink has skipped records or made wrong contents."""
+    """Raise `BenchFailed` if the sink has skipped records or wrote wrong contents."""
     expected, found = sink.expected(made), sink.found(made)
     wrong = [
         f"{name}: expected {number:,}, found {found[name]:,}"
@@ -188,5 +188,5 @@ def _refuse_wrong(sink: Sink, made: MadeLog) -> None:
         if found[name] != number
     ]
     if wrong:
-        problem = f"{sink.name} made wrong contents: {'; '.join(wrong)}"
+        problem = f"{sink.name} wrote wrong contents: {'; '.join(wrong)}"
         raise BenchFailed(problem)

@@ -31,7 +31,7 @@ def bench_sinks(
     """Measure archiver, projector, actuator and live feed, each alone. Needs no stack.
 
     The records of the workers are computed with the rules and written before the measurement. Ends
-    with an error if a sink has skipped records or made wrong contents.
+    with an error if a sink has skipped records or written wrong contents.
     """
     option_checks.check_int("--records", records, least=LEAST_RECORDS)
     option_checks.check_int("--keys", keys)

@@ -83,7 +83,7 @@ def test_a_sink_that_skips_records_fails_the_bench() -> None:
     with pytest.raises(BenchFailed) as failed:
         run._refuse_wrong(sink, MadeLog(on_hand_units={"L|S": 30, "L|T": 6}))
 
-    assert str(failed.value) == ("projector made wrong contents: keys: expected 2, found 1")
+    assert str(failed.value) == ("projector wrote wrong contents: keys: expected 2, found 1")
 
 
 def sink_of(name: str, home: Path) -> Sink:
