@@ -29,9 +29,9 @@ _EXPLANATION: Final = ("section", "line", "A", "B", "")
 RunOrLive = Annotated[
     str,
     typer.Argument(
-        help="Name of a finished run, last, a logic revision, or live for what the workers "
-        "published. Of several runs that last or a revision can mean, the newest that ends at the "
-        "other side's offsets is compared."
+        help="Finished run: its name, last, or the number of its logic revision. Or live: the "
+        "decisions that the workers published. If several runs fit last or the number, the newest "
+        "one that ends at the other side's offsets is compared."
     ),
 ]
 By = Annotated[

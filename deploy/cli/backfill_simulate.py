@@ -41,8 +41,8 @@ Days = Annotated[
 LeadTimes = Annotated[
     str,
     typer.Option(
-        help="Lead times: history (drawn from those of the supplier; without any, the policy's) or "
-        "policy."
+        help="Lead times: history (drawn from the supplier's past lead times; from the policy if "
+        "there are none) or policy."
     ),
 ]
 Demand = Annotated[
@@ -60,7 +60,11 @@ Parameters = Annotated[
 ]
 Seed = Annotated[int, typer.Option(help="Seed of the lead times that are drawn from history.")]
 Buckets = Annotated[
-    int | None, typer.Option(help="Parts of each partition. Default: by the number of records.")
+    int | None,
+    typer.Option(
+        help="Number of parts into which each partition is split. Default: by its number of "
+        "records."
+    ),
 ]
 Processes = Annotated[
     int | None, typer.Option(help="Processes of the local engine. Default: one for each core.")

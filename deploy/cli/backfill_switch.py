@@ -41,7 +41,7 @@ def shadow(
         _DEFAULT_EVERY_S
     ),
     rounds: Annotated[
-        int | None, typer.Option(min=1, help="Comparisons. Default: until Ctrl-C.")
+        int | None, typer.Option(min=1, help="Number of comparisons. Default: until Ctrl-C.")
     ] = None,
     timeout: Timeout = 300.0,
     json: options.Json = False,
@@ -111,7 +111,7 @@ def rollback(
 
     The former revision's workers must run and have caught up. To undo a rollback, use `cutover`.
     Orders that people made meanwhile are facts in the log, so the former revision knows them. The
-    command asks for no password, because it needs the files and credentials of the home.
+    command asks for no password: only an account that can read the home's files can run it.
     """
     load_environment()
     from cdc.settings import Connections  # noqa: PLC0415 -- reads the environment

@@ -21,8 +21,13 @@ MOST_IN_BASKET: Final = 50  # rows of the open page, each once in a basket
 Rates = Annotated[str, typer.Option(help="Sale lines a second, one round for each number.")]
 Seconds = Annotated[float, typer.Option(help="Seconds for each rate.")]
 LatencyRate = Annotated[int, typer.Option(help="Sale lines a second while latency is measured.")]
-PaintRate = Annotated[int, typer.Option(help="Sale lines a second for the rows of the open pages.")]
-Basket = Annotated[int, typer.Option(help="Most lines of one commit for the open pages, 1 to 50.")]
+PaintRate = Annotated[int, typer.Option(help="Sale lines a second while the open pages are timed.")]
+Basket = Annotated[
+    int,
+    typer.Option(
+        help="Largest number of sale lines in one commit while the open pages are timed, 1 to 50."
+    ),
+]
 Pages = Annotated[
     int,
     typer.Option(help="Open pages: one in a browser, the others as event streams without one."),

@@ -19,7 +19,7 @@ _BEFORE: Final = 2
 
 def bench_rebalance(
     *,
-    rounds: Annotated[int, typer.Option(help="How often the steps are repeated.")] = 3,
+    rounds: Annotated[int, typer.Option(help="Number of times that the steps are repeated.")] = 3,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Measure how old numbers get while workers stop, restart and join. Needs a running stack.

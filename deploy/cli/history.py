@@ -92,7 +92,9 @@ def sales(
     location: Where,
     hops: Annotated[
         int,
-        typer.Option(help="Number of rows per span; the ends of the rows are ten minutes apart."),
+        typer.Option(
+            help="Number of rows per span; each row ends ten minutes before the next one."
+        ),
     ] = 6,
     json: Json = False,
 ) -> None:

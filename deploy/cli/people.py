@@ -219,7 +219,9 @@ def token(
         list[str] | None,
         typer.Option("--scope", help="Scope, like needs:read. Repeat the option for several."),
     ] = None,
-    days: Annotated[int, typer.Option("--days", help="Days until it expires, 1 to 365.")] = 90,
+    days: Annotated[
+        int, typer.Option("--days", help="Days until the token expires, 1 to 365.")
+    ] = 90,
     label: Annotated[
         str, typer.Option("--label", help="Name of the token, at most 60 characters.")
     ] = "command line",
