@@ -51,10 +51,10 @@ def rearchive(
     While the stack runs, the command waits until the archive reaches the end of the topic. Then it
     compares the records of both archives, partition by partition. Without a stack the archiver of
     the next `inventory up` writes the archive. Runs of the former archive can't be published any
-    more. A running stack whose topic lacks its first records is refused: nothing is moved.
+    more. If the topic of the running stack lacks its first records, nothing is moved.
 
     Exit code 1: the running stack did not write the archive again, or a partition differs. With
-    --report: a partition is not equal.
+    --report, exit code 1: a partition differs, can't be read, or isn't written again yet.
     """
     archive = default_home() / "archive"
     if report:
@@ -152,7 +152,7 @@ def _written_again(settings: "Connections", parts: "Sequence[FormerPartition]") 
     try:
         _archive(settings, timeout_s)
     except (KafkaException, TopicUnreadable, Damage) as error:
-        return f"not written again yet: {error}"
+        return f"the archive is not written again yet: {error}"
     return ""
 
 

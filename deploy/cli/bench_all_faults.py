@@ -78,7 +78,7 @@ def _no_other_disk(scratch_disk: scratch.ScratchDirectory) -> str:
 
     if larger_disk(Home(scratch_disk.base / "home")) is not None:
         return ""
-    return "no other disk of this machine has 5 GB free, to which the home could be moved"
+    return "no other disk of this machine has the 5 GB free that a move of the home needs"
 
 
 def _outcomes(stack: "StackUnderTest", faults: "tuple[Fault, ...]") -> "Iterator[Outcome]":

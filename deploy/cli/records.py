@@ -114,7 +114,7 @@ def rejected_replay(
     if useless:
         steps = ". ".join(f"{each.id} ({each.reason}): {each.instead}" for each in useless)
         them = "the record" if len(useless) == 1 else "these records"
-        message = f"a replay can't help. Nothing was sent. {steps}. Then dismiss {them}"
+        message = f"a replay can't repair {them}. Nothing was sent. {steps}. Then dismiss {them}"
         dismissed = " ".join(each.id for each in useless)
         raise StackError(message, repair=f"inventory rejected dismiss {dismissed} --reason …")
     if not yes:

@@ -89,7 +89,9 @@ def start(
     from inventory.revision import LOGIC_REVISION  # noqa: PLC0415 -- as above
 
     if number == LOGIC_REVISION:
-        message = f"logic revision {number} is that of this stack's own workers"
+        message = (
+            f"this stack's own workers run logic revision {number} already; nothing was started"
+        )
         raise StackError(message, repair="inventory revision list")
     chosen = shadow.Code(code.resolve(), option_checks.interpreter(python))
     try:

@@ -160,7 +160,7 @@ def revision_before(settings: Connections) -> int:
         found = former_revision(connection)
     if found is None:
         message = (
-            "no logic revision decided before this one, or the newest switch went back already; "
+            "no logic revision decided before this one, or the newest switch was a rollback; "
             "nothing was switched"
         )
         raise StackError(message, repair="inventory revision list")

@@ -62,8 +62,9 @@ def generation_of(home: Home) -> Generation:
 
 def _damaged(file: Path, found: str) -> StackError:
     message = (
-        f"{file}: expected a number and whether it is captured, found {found}; write the number "
-        "that follows the highest one in the names below former/ of this home; nothing was changed"
+        f"{file}: expected the number of a generation and `captured` (true or false), found "
+        f"{found}; nothing was changed. Write 1 more than the highest number in the names of the "
+        "directories below former/ of this home"
     )
     return StackError(message)
 
@@ -109,9 +110,9 @@ def _refuse(home: Home, *, beside_allowed: bool) -> None:
         raise StackError(message)
     if shadows and not beside_allowed:
         message = (
-            f"{', '.join(shadows)} exists beside this stack and reads the topics that would be"
-            " moved away, so its files must be moved too; nothing was changed. This stack's own"
-            " logic revision decides afterwards"
+            f"logic revisions beside this stack read the topics that would be moved away:"
+            f" {', '.join(shadows)}. Their files must be moved too; nothing was changed. After the"
+            " move, this stack's own logic revision decides"
         )
         raise StackError(message, repair=OWN_RULES)
 

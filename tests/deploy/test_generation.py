@@ -159,7 +159,7 @@ def test_what_runs_or_never_ran_or_has_company_is_left_alone(home: Home) -> None
 
     beside = home.path / "revisions" / "v2"
     beside.mkdir(parents=True)
-    with pytest.raises(StackError, match="v2 exists beside this stack") as refused:
+    with pytest.raises(StackError, match="would be moved away: v2") as refused:
         prepare(home)
     assert refused.value.repair == "inventory generation --yes --own-rules"
     write_runtime(

@@ -110,7 +110,7 @@ def test_a_replay_is_offered_only_for_records_that_it_can_repair(
     assert "add --yes to send" in fine.stderr
     assert isinstance(useless.exception, StackError)
     assert str(useless.exception) == (
-        "a replay can't help. Nothing was sent. "
+        "a replay can't repair the record. Nothing was sent. "
         "1-0-9 (count_beyond_horizon): count the item again. Then dismiss the record"
     )
     assert useless.exception.repair == "inventory rejected dismiss 1-0-9 --reason …"
@@ -118,7 +118,7 @@ def test_a_replay_is_offered_only_for_records_that_it_can_repair(
     inbox.rejected(ledger, id="1-0-10", offset=10, reason="malformed")
     several = rejected("replay", "1-0-9", "1-0-10", "--reason", "now fits", *further)
     assert str(several.exception) == (
-        "a replay can't help. Nothing was sent. "
+        "a replay can't repair these records. Nothing was sent. "
         "1-0-9 (count_beyond_horizon): count the item again. "
         "1-0-10 (malformed): repair the row and write it again. Then dismiss these records"
     )

@@ -225,7 +225,7 @@ def test_the_decision_comes_back_where_a_promoted_revision_has_lost_its_log(
     done = own.cli("generation", "--yes", "--own-rules")
 
     assert unasked.returncode == 1
-    assert f"v{OTHER} exists beside this stack" in unasked.stderr
+    assert f"would be moved away: v{OTHER}" in unasked.stderr
     assert "inventory generation --yes --own-rules" in unasked.stderr
     assert f"logic revision {LOGIC_REVISION}, of this code, decides from then on" in done.stdout
     own = again(own, PARTS)
