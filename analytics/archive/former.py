@@ -60,9 +60,11 @@ def refuse_lost_manifest(directory: Path) -> None:
     if is_listed or present(directory, HEAD).exists() or not has_files(directory):
         return
     lost = (
-        f"{MANIFEST} is empty and {HEAD} is" if manifest.exists() else f"{MANIFEST} and {HEAD} are"
+        f"{MANIFEST} is empty and {HEAD} is missing"
+        if manifest.exists()
+        else f"{MANIFEST} and {HEAD} are missing"
     )
-    problem = f"{directory}: {lost} missing, but archive files are there"
+    problem = f"{directory} has archive files, but {lost}"
     raise broken(problem)
 
 

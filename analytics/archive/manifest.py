@@ -183,8 +183,8 @@ class Manifest:
             raise self.storage.broken(problem)
         if file.previous_hash != known:
             problem = (
-                f"{position}: follows a line with hash {file.previous_hash!r:.14}, the line before "
-                f"it (up to offset {end}) has {known!r:.14}: that line was changed"
+                f"{position}: names the hash {file.previous_hash!r:.14} for the line before it, "
+                f"but that line (up to offset {end}) has the hash {known!r:.14}: it was changed"
             )
             raise self.storage.broken(problem)
         self._check_offsets(file, position, end)
@@ -256,7 +256,7 @@ def open_manifest(archive: Location) -> Manifest:
     """
     found = Manifest(archive)
     if isinstance(archive, str) and not found.all_files():
-        problem = f"{found.storage}: not an archive: missing, or without {HEAD}"
+        problem = f"{found.storage}: not an archive: the directory or its {HEAD} is missing"
         step = "name the directory that holds _manifest.jsonl, or copy the archive to it"
         raise NoArchive(problem, KEPT, step)
     return found

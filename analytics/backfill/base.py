@@ -98,7 +98,10 @@ def _difference(plan: Plan, base: Plan) -> str:
     if plan.source_topic_id is None:
         return "its archive doesn't state the id of its topic"
     if chosen.suppliers:
-        return "a selection by supplier also needs the policy rows before the base's end"
+        return (
+            "the new run selects keys by supplier, which also needs the policy rows before the "
+            "base's end"
+        )
     return ""
 
 
@@ -106,7 +109,10 @@ def _later_end(plan: Plan, base: Plan) -> str:
     for number, end in sorted(base.ends.items()):
         if end > plan.ends.get(number, 0):
             wanted = plan.ends.get(number, 0)
-            return f"it ends at offset {end} of partition {number}, later than {wanted}"
+            return (
+                f"it ends at offset {end} of partition {number}, later than {wanted}, where the "
+                "new run ends"
+            )
     return ""
 
 

@@ -131,7 +131,10 @@ def _refuse_without_broker(settings: Connections, manifest: Manifest) -> None:
             if settings.archive
             else "no stack runs here"
         )
-        problem = f"{manifest.storage} ends at {time_text(newest)} UTC, and {why}"
+        problem = (
+            f"{manifest.storage} ends at {time_text(newest)} UTC; newer records are needed, but "
+            f"{why}"
+        )
         archived = "add `--until archived`"
         step = archived if settings.archive else f"start a stack with `inventory up`, or {archived}"
         raise NoBroker(problem, "nothing was computed", step)

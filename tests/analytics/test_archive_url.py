@@ -227,7 +227,9 @@ def test_a_place_without_an_archive_is_named(
 ) -> None:
     printed = refused_command(tmp_path, place, capsys, monkeypatch)
 
-    assert re.match(rf"error: .*{place}: not an archive: missing, or without _head.json", printed)
+    assert re.match(
+        rf"error: .*{place}: not an archive: the directory or its _head.json is missing", printed
+    )
 
 
 @pytest.mark.parametrize("hidden", ["KEY:SECRET@", "SECRET@"])

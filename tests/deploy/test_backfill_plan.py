@@ -103,7 +103,7 @@ def test_a_filter_needs_what_if_and_is_kept_in_the_command(backfill: Run) -> Non
 def test_this_code_is_planned_without_a_change(backfill: Run) -> None:
     found = report(backfill("plan", "--until", "archived", "--json"))
 
-    own = f"logic revision {LOGIC_REVISION} is that of this stack's own workers"
+    own = f"this stack's own workers run logic revision {LOGIC_REVISION} already"
     assert found["problems"][0] == own
     assert found["command"] == ("inventory backfill run --engine local --until archived")
 

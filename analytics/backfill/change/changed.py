@@ -79,7 +79,7 @@ class Change:
         if problem := self.unnumbered():
             yield problem
         elif self.is_own:
-            yield f"logic revision {number} is that of this stack's own workers"
+            yield f"this stack's own workers run logic revision {number} already"
         elif number == revision_of(self.own):
             yield f"{self.tree} has the rules and the logic revision {number} of this stack"
         if names := uncommitted(self.tree):

@@ -137,7 +137,7 @@ def refuse_unpublishable(manifest: Manifest, plan: Plan, change: Change) -> None
         problems = tuple(_problems(plan, change, _effect(manifest, plan, change)))
     if problems:
         problem = f"a run of this change could not be published: {'; '.join(problems)}"
-        step = "correct it, or add --what-if for a run that only answers questions"
+        step = "correct the change, or add --what-if for a run that only answers questions"
         raise NotPublishableLater(problem, "nothing was computed", step)
 
 
