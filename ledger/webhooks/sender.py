@@ -17,14 +17,15 @@ from django.conf import settings
 from ledger.kernel.encryption import Undecipherable
 from ledger.kernel.transactions import database_now, execute, fetch_column, ledger_transaction
 from ledger.kernel.unscoped_rows import read_one
+from ledger.messages import gettext_noop
 from ledger.webhooks.messages import wait_after
 from ledger.webhooks.posting import GONE, Answer, Limits, post
 from ledger.webhooks.signing import headers_of, opened
 
-_UNREADABLE: Final = (
+_UNREADABLE: Final = gettext_noop(
     "its secret was encrypted with another secret key: rotate the secret, then resume"
 )
-_GONE: Final = "the receiver answered 410 Gone"
+_GONE: Final = gettext_noop("the receiver answered 410 Gone")
 
 log = structlog.get_logger(__name__)
 

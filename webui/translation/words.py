@@ -73,6 +73,8 @@ _LABELS: Final = (
 )
 # Kinds of locations, as Django shows the choices of a model.
 _CHOICES: Final = ("Store", "Warehouse")
+# Reasons for which a statement of the sender stops a webhook.
+_STOP_REASONS: Final = ("its token was ended", "its account is disabled")
 _DAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 # Rights of `webui.accounts.roles`, which pages of refusals and of roles name.
 _RIGHTS: Final = (
@@ -131,6 +133,7 @@ WORDS: Final = frozenset(
     {
         *(code.replace("_", " ") for code in (*_CODES, *_KINDS, *_CODES_OF_TABLES)),
         *(*_FIELDS, *_NOTES, *_LABELS, *_DAYS, *_CHOICES, *TITLES.values(), *LABELS.values()),
+        *_STOP_REASONS,
         *(*SENTENCES.values(), *URGENCIES.values(), *CAUSES, *(name for name, _ in SPANS)),
         *(text for family in FAMILIES.values() for text in (family.label, family.summary)),
     }
