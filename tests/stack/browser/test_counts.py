@@ -151,7 +151,7 @@ def test_a_reload_and_a_lost_network_lose_no_scan(
     page = open_sheet(visitor, shop)
     page.route("**/entries", lambda route: route.abort())
     page.keyboard.type("MUG\n" * 3, delay=15)
-    expect(page.locator("#scan-state")).to_contain_text("3 kept here")
+    expect(page.locator("#scan-state")).to_contain_text("3 entries are kept here")
 
     page.unroute("**/entries")
     page.reload()

@@ -1,7 +1,7 @@
 // Scanning without loss. Each scan enters a queue in this browser with an id generated here. The
 // queue is sent in its order, and an entry leaves it when the server has acknowledged it. A reload,
 // a slow server and a lost network only delay entries, and the server stores each id once.
-import { text } from "./frame.js";
+import { counted, text } from "./frame.js";
 import { swap } from "./swap.js";
 
 const ASK = "inventory-scan-ask"; // present on a device whose people type the units after each scan
@@ -123,7 +123,8 @@ function startEnd(queue) {
       if (event.target !== end || queue.isEmpty) return;
       event.preventDefault();
       event.stopPropagation();
-      queue.tell(text("{number} still on the way; hand in once they have arrived.", { number: queue.length }));
+      const left = counted("{number} entry is still on the way.", "{number} entries are still on the way.", queue.length);
+      queue.tell(`${left} ${text("Then the sheet is handed in.")}`);
       queue.whenEmpty = () => end.requestSubmit();
       queue.send();
     },
@@ -173,7 +174,7 @@ class Queue {
       const answer = await this.post(this.waiting.slice(0, BATCH));
       if (answer === "stop") break;
       if (answer === "again") {
-        const kept = text("No answer; {number} kept here and sent again.", { number: this.length });
+        const kept = counted("The server doesn't answer. {number} entry is kept here and sent again.", "The server doesn't answer. {number} entries are kept here and sent again.", this.length);
         this.tell(this.whenEmpty ? `${kept} ${text("Then the sheet is handed in.")}` : kept);
         await pause(RETRY_MS[Math.min(failures++, RETRY_MS.length - 1)]);
       } else {
@@ -218,7 +219,7 @@ class Queue {
     const said = await answer.json();
     if (!answer.ok) {
       this.refuse(said.error);
-      this.tell(text("{number} not sent.", { number: this.length }));
+      this.tell(counted("{number} entry was not sent.", "{number} entries were not sent.", this.length));
       return "stop";
     }
     this.done(batch, byId(said.refused), byId(said.stored ?? []));
