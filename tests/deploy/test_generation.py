@@ -146,7 +146,7 @@ def test_what_was_asked_for_a_capture_that_broke_off_is_asked_for_the_next(home:
 def test_a_damaged_file_is_one_line(home: Home, content: str) -> None:
     (home.path / "generation.json").write_text(content)
 
-    with pytest.raises(StackError, match=r"generation\.json: expected a number"):
+    with pytest.raises(StackError, match=r"generation\.json: expected the number of"):
         build_context(home, Options())
 
 
