@@ -34,10 +34,11 @@ SERVICE_95: Final = 1_644_854
 FAMILIES_DRAWN: Final = (MIN_MAX, PAR, FIXED_LOT, PERIODIC, PERIODIC_MIN_MAX, COVER)
 FAMILY_SHARES: Final = (62, 12, 8, 6, 6, 6)
 COMPUTED_PERCENT: Final = 40
-# Stock of a key with computed levels, in days of its demand: reorder point, and the units above it.
-# The rules compute about as much from a demand that varies. With less, each such key has a need
-# when the history ends.
+# Reorder point of a key with computed levels, in days of its demand. People of the history reorder
+# at this point, and the rules compute their own one. With 5 to 9 days, as for typed levels, most of
+# these keys have a need when the history ends. With 30 days, none of family sS has one.
 COMPUTED_DAYS: Final = 14
+# Units between reorder point and order-up-to level, in days of demand.
 BATCH_DAYS: Final = 21
 ADVISED_PERCENT: Final = 15
 # Share of the slow keys with too much stock that get advised prices, in per cent. Other slow keys
