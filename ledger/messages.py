@@ -54,7 +54,7 @@ class Message(str):
     def with_values(self, change: Callable[[str, object], object]) -> Self:
         """Return this text with the value `change(name, value)` for each value.
 
-        A value that is a `Message` itself stays; `change` gets the values inside of it.
+        If a value is a `Message` itself, `change` gets the values inside of it instead.
         """
         given, _ = self.__getnewargs_ex__()
         values = {

@@ -140,7 +140,7 @@ class World:
     def _free_us(self) -> int:
         """Return one second after the last count, 0 without one. Goods and demand wait until then.
 
-        The count includes all earlier movements, so goods before it wouldn't change on-hand.
+        The count includes all earlier movements, so they wouldn't change on-hand.
         """
         count = self._shelf.state.stock.last_count
         return 0 if count is None else count.at_us + SECOND_US

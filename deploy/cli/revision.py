@@ -104,7 +104,7 @@ def start(
 
 
 def _kept_if_deciding(error: StackError, number: int) -> StackError:
-    """Return `error`, or an error whose repair keeps the state if revision `number` decides."""
+    """Return `error`; if revision `number` decides, return one whose repair keeps its state."""
     from deploy.revisions.promote import active  # noqa: PLC0415 -- opens a connection
 
     if active(_settings()) != number:

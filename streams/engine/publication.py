@@ -93,9 +93,9 @@ class Publication:
     """The publication of one partition. `topic_ids` has the ids of the topics in `SOURCES`.
 
     Initialise the broker's producer first, because that fences other writers. Then call `begin` for
-    all partitions, `write` for all, and `write_progress` for all. Until then, a worker
-    that starts refuses the unfinished partitions. After an interruption, start again with `begin`:
-    no step depends on what was written before.
+    all partitions, `write` for all, and `write_progress` for all. Until then, a worker that starts
+    refuses the unfinished partitions. After an interruption, start again with `begin`: no step
+    depends on what was written before.
     """
 
     def __init__(self, history: History, broker: Broker, topic_ids: TopicIds) -> None:
