@@ -24,7 +24,7 @@ SIGMA_PER_MAD_MICRO = 1_253_314  # √(π/2): standard / mean absolute deviation
 class Levels:
     """SS, s and S in units. s and S are None without a policy or with family off.
 
-    S is also None for families of multiples of Q. SS is 0 for typed levels and for families with a
+    S is also None for families of shape `LOTS`. SS is 0 for typed levels and for families with a
     `span_column`.
     """
 

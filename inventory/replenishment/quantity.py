@@ -29,7 +29,7 @@ class Quantity:
 def need_units(policy: ItemLocation, level: Levels, base_units: int) -> int:
     """Return need n = S - B (domain.md 5.1).
 
-    A family of multiples of Q has no S. Its need is the smallest m·Q, m ≥ 1, with B + m·Q > s.
+    A family of shape `LOTS` has no S. Its need is the smallest m·Q, m ≥ 1, with B + m·Q > s.
     """
     reorder_point = level.reorder_point_units or 0
     if level.order_up_to_units is None:
