@@ -37,7 +37,8 @@ OF_RULES = tuple(PROJECT / "tests" / name for name in ("inventory", "cdc", "regr
 # The tests that count for each gate. A failed gate prints this text.
 COUNTED = {
     "rules": f"Only tests with fixed values count, in {', '.join(d.name for d in OF_RULES)}.\n",
-    "all": "Only tests with fixed values count, in every folder but oracle and simulation.\n",
+    "all": "Only tests with fixed values count, in every folder but "
+    f"{' and '.join(d.name for d in COMPARISONS)}.\n",
 }
 
 
