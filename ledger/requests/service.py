@@ -1,6 +1,6 @@
 """Ask for a command of the analyst desk, confirm the request, or cancel it.
 
-Analysts and operators may ask. A request that can change the deciding revision waits until an
+Analysts and operators may ask. A request to publish, shadow, cut over or roll back waits until an
 operator other than the asker confirms it. When the command runs, it checks that the difference is
 approved, the rules are equal and the workers have caught up.
 """

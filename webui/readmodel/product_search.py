@@ -1,8 +1,8 @@
 """Search of products by words (decision 0046 and migration `0005_product_search`).
 
-Each word of a query must occur in code or name. It may begin at any letter of a longer word except
-the last two: `ket` and `tle` find `kettle`, and `le` doesn't. If that finds nothing, a word of four
-letters and more may differ in one letter.
+Each word of a query must occur in code or name. It may begin at the first letter of a word or at
+any other letter but the last two: `ket` and `tle` find `kettle`, and `le` doesn't. If that finds
+nothing, a word of four letters and more may differ in one letter.
 """
 
 import unicodedata
