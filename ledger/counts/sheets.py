@@ -67,7 +67,7 @@ class Refused:
     def why(self) -> str:
         """The refusal as a sentence, without the SKU, for a list that shows the SKU beside it.
 
-        Pages translate it with `translated`.
+        Pages translate it.
         """
         if self.field == "sku":
             return Message("%(rule)s.", rule=as_message(self.rule))

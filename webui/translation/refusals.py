@@ -1,6 +1,7 @@
 """Refusals of services in the person's language, with codes as the services give them.
 
-Pages of stores and suppliers use `webui.shell.refusals`, which shows names.
+Pages of accounts and the import of product codes use this module. Other pages use
+`webui.shell.refusals`, which shows names.
 """
 
 from ledger.kernel.errors import ServiceError
