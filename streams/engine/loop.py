@@ -30,7 +30,7 @@ from streams.engine.effects import Effects, Writer
 from streams.engine.records import Broker, SourceRecord, Stage
 from streams.engine.store import OwnedPartition
 
-SLICE_S = 0.005  # longest work without yielding to queries, transactions and heartbeats
+SLICE_S = 0.002  # longest work without yielding to queries, transactions and heartbeats
 CLOCK_EVERY = 25  # records between two readings of the clock; decoding a state takes 0.2 ms
 REFUSED_IN_A_ROW = 1_000  # consecutive before_dedupe_horizon records that stop a worker
 LATE_REASON = "window_expired"

@@ -1,6 +1,7 @@
 """`python -m streams.worker`: one stream worker, which runs until a signal stops it."""
 
 import sys
+from typing import Final
 
 import uvloop
 from confluent_kafka import KafkaException
@@ -14,6 +15,11 @@ from streams.worker.agents import build_worker
 from streams.worker.runtime import die
 from streams.worker.topic_identity import refuse_other_topics
 
+# Longest wait of the event loop for Python's lock while the consumer's thread decodes fetched
+# records, at each of a query's few turns. With Python's default of 5 ms, a worker also folded about
+# 5 % fewer records a second.
+SWITCH_INTERVAL_S: Final = 0.001
+
 
 def main() -> None:
     """Run the worker. The exit code is 0 after a signal, otherwise one of `streams.exit_codes`."""
@@ -26,6 +32,7 @@ def main() -> None:
     except (LogMismatch, UnreadableRecord, KafkaException, OSError) as error:
         die("worker can't start", error)
     collect_rarely()
+    sys.setswitchinterval(SWITCH_INTERVAL_S)
     uvloop.install()
     sys.argv = sys.argv[:1]  # settings come from the environment; Faust would parse arguments
     build_worker(settings, origins).execute_from_commandline()
