@@ -93,7 +93,7 @@ class KafkaWriter:
 
 @dataclass(slots=True)
 class MadeLog:
-    """The end offset of each topic and partition, and the contents that the sinks must make.
+    """The end offset of each topic and partition, and the expected results of the sinks.
 
     `checksums` are those of the facts, by partition. `on_hand_units` are the units of each key's
     last level. `windows` are keys of window rows with a sale or return line, `reorders` and
