@@ -38,10 +38,11 @@ class DayBox:
 
 @dataclass(frozen=True, slots=True)
 class ShownTerms:
-    """The stored terms and the texts of the form, which may be refused input.
+    """The stored terms, and the texts in the fields of the form.
 
-    `shown` holds the stored terms as JSON, also after a refusal. So the next attempt is compared
-    with the terms that the person has seen last.
+    After a refusal, the fields have the texts that the person typed. `shown` holds the stored terms
+    as JSON, also then. So the next attempt is compared with the terms that the person has seen
+    last.
     """
 
     stored: SupplierTerms
