@@ -27,7 +27,10 @@ class UnusableBase(Damage, ValueError):
 
 
 class BaseAhead(UnusableBase):
-    """The base ends at a later offset than the new run, for example while workers restore."""
+    """The base ends at a later offset than the new run.
+
+    For example, a proof ends at the workers' offsets, which are lower while the workers restore.
+    """
 
 
 @dataclass(frozen=True, slots=True)
