@@ -140,7 +140,7 @@ def test_many_lines_are_kept_and_the_wrong_ones_stay_in_the_form(
     answer = post(ann, f"/counts/sheets/{sheet}/entries", lines="S 4\nNOPE 3\n\nS\na|b 1\nS x")
 
     assert answer.status_code == 422
-    assert "3 rows not saved" in text(answer)
+    assert "3 rows were not saved" in text(answer)
     assert "NOPE : not in the catalogue: ask for the item to be added." in text(answer)
     assert "S : Units: not a number of units: write the item, a space and its units" in text(answer)
     assert "NOPE 3\na|b 1\nS x</textarea>" in answer.content.decode()
