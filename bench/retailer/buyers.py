@@ -27,12 +27,15 @@ from ledger.services import (
     send_order,
     snooze_reorder,
 )
+from webui.desks.reorders.table import Wanted, need_page
 
 BUYER: Final = "simulated-buyer"
 PRICING: Final = "simulated-pricing"
 WORDS: Final = ("approve", "change", "split", "reject", "snooze")
 WORD_SHARES: Final = (82, 7, 3, 4, 4)
 PRICE_REJECTED_PERCENT: Final = 15
+# Needs of the section *To look at first* that simulated buyers leave to people, the first ones.
+MOST_TO_LOOK_AT: Final = 6
 
 _OPEN_NEEDS: Final = """
 SELECT need.reorder_id, need.revision, need.quantity_units, item.pack_units
@@ -105,11 +108,18 @@ def to_decide(found: Sequence[Proposal], habits: Habits) -> Sequence[Proposal]:
 def decide_reorders(seed: int, habits: Habits, done: Traded) -> None:
     """Decide open needs. Then send the buyer's draft orders, to which approvals add lines."""
     # Fetch more than needed: the proposals left to people are the oldest and would fill the list.
-    found = rows(_OPEN_NEEDS, [habits.patience_s, 10 * habits.at_once])
-    for need in to_decide([Need(*row) for row in found], habits):
+    found = [Need(*row) for row in rows(_OPEN_NEEDS, [habits.patience_s, 10 * habits.at_once])]
+    kept = _to_look_at() if habits.left_permille else frozenset()
+    for need in to_decide([need for need in found if need.reorder_id not in kept], habits):
         _attempt(done, "reorder", partial(_answer_need, seed, need, done))
     for (order_ref,) in rows(_OWN_DRAFTS, [BUYER, habits.patience_s / 4, habits.at_once]):
         _attempt(done, "send_order", partial(_send, order_ref, done))
+
+
+def _to_look_at() -> frozenset[str]:
+    """Return the needs at the top of the desk that need a person's thought."""
+    page = need_page(Wanted("open"), MOST_TO_LOOK_AT)
+    return frozenset(row.reorder_id for row in page.rows if row.attention)
 
 
 def decide_prices(seed: int, habits: Habits, done: Traded) -> None:

@@ -69,6 +69,18 @@ def test_buyers_leave_some_needs_to_people_and_wait_before_they_act(
     assert 3 < done.approved + done.rejected + done.snoozed < 20
 
 
+def test_buyers_leave_needs_that_take_thought_to_people(ledger: psycopg.Connection) -> None:
+    proposals(ledger, 3)
+    ledger.execute("UPDATE app.reorder_proposal SET flags = ARRAY['cover_over_guard']")
+    done = Traded()
+
+    buyers.decide_reorders(7, EAGER._replace(left_permille=1), done)
+    assert done == Traded()
+
+    buyers.decide_reorders(7, EAGER, done)
+    assert done.approved + done.rejected + done.snoozed == 3
+
+
 def test_suppliers_confirm_ship_and_deliver_and_a_short_line_is_closed(
     ledger: psycopg.Connection,
 ) -> None:
