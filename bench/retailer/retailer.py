@@ -178,8 +178,16 @@ def _store_key(seed: int, store: str, item: Item, daily: float) -> PlannedKey:
         reorder_point_units=reorder_point,
         order_up_to_units=reorder_point + further,
         price_mode=_price_mode(random.randrange(100), fate, is_slow=is_slow),
-        auto_max_minor=AUTOMATIC_MINOR if random.randrange(100) < AUTOMATIC_PERCENT else 0,
+        auto_max_minor=_automatic_minor(random.randrange(100), fate),
     )
+
+
+def _automatic_minor(drawn: int, fate: str) -> int:
+    """Return the largest value of a need that the rules order; `drawn` is a number from 0 to 99.
+
+    It is 0 for miscounted keys. Their needs wait for a person, who should count the shelf first.
+    """
+    return AUTOMATIC_MINOR if drawn < AUTOMATIC_PERCENT and fate != "miscounted" else 0
 
 
 def _price_mode(drawn: int, fate: str, *, is_slow: bool) -> str:
