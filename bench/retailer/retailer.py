@@ -162,8 +162,7 @@ def _store_key(seed: int, store: str, item: Item, daily: float) -> PlannedKey:
     random = Random(f"{seed}:key:{store}|{item.sku}")  # noqa: S311 -- a demo, not a secret
     family = random.choices(FAMILIES_DRAWN, FAMILY_SHARES)[0]
     is_slow = daily < SLOW_BELOW
-    is_computed = bool(family.computed) and random.randrange(100) < COMPUTED_PERCENT
-    is_computed = is_computed and not is_slow
+    is_computed = bool(family.computed) and random.randrange(100) < COMPUTED_PERCENT and not is_slow
     days = COMPUTED_DAYS if is_computed else 3 + (LEAD_DAYS_DIRECT if item.is_direct else 2)
     reorder_point = 0 if daily < SOLD_IN_A_MONTH else max(1, ceil(daily * days))
     further = 1 if is_slow or not family.computed else max(4, ceil(daily * BATCH_DAYS))
