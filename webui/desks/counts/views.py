@@ -98,6 +98,11 @@ def sheet(request: HttpRequest, sheet_id: int) -> HttpResponse:
     return _show_sheet(request, sheet_id, {"sku": query_text(request, "sku", 32)})
 
 
+def _what_changed(conflict: Conflict) -> str:
+    """Return what has changed, without the sentence that nothing was written."""
+    return sentence(named(conflict.what_changed), translate)
+
+
 def _show_sheet(
     request: HttpRequest,
     sheet_id: int,
@@ -147,13 +152,7 @@ def entries(request: HttpRequest, sheet_id: int) -> HttpResponse:
         found = _entries(form, location)
         refused = add_entries(sheet_id=sheet_id, entries=found, actor=request.user.get_username())
     except Conflict as conflict:
-        return _show_sheet(
-            request,
-            sheet_id,
-            typed,
-            refusal=sentence(named(conflict.what_changed), translate),
-            status=409,
-        )
+        return _show_sheet(request, sheet_id, typed, refusal=_what_changed(conflict), status=409)
     except ServiceError as error:
         return _show_sheet(request, sheet_id, typed, refusal=refused_text(error), status=422)
     if not refused:
@@ -181,9 +180,7 @@ def _keep_batch(request: HttpRequest, sheet_id: int) -> JsonResponse:
         batch = _batch(request.body)
         refused = add_entries(sheet_id=sheet_id, entries=batch, actor=request.user.get_username())
     except Conflict as conflict:
-        return JsonResponse(
-            {"error": sentence(named(conflict.what_changed), translate)}, status=409
-        )
+        return JsonResponse({"error": _what_changed(conflict)}, status=409)
     except ServiceError as error:
         return JsonResponse({"error": refused_text(error)}, status=422)
     return JsonResponse(
@@ -265,13 +262,7 @@ def submit(request: HttpRequest, sheet_id: int) -> HttpResponse:
     try:
         done = submit_sheet(sheet_id=sheet_id, actor=request.user.get_username())
     except Conflict as conflict:
-        return _show_sheet(
-            request,
-            sheet_id,
-            form,
-            refusal=sentence(named(conflict.what_changed), translate),
-            status=409,
-        )
+        return _show_sheet(request, sheet_id, form, refusal=_what_changed(conflict), status=409)
     except ServiceError as error:
         return _show_sheet(request, sheet_id, form, refusal=refused_text(error), status=422)
     if done.refused:
