@@ -7,6 +7,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from functools import partial
+from itertools import islice
 from multiprocessing import get_context, parent_process
 from pathlib import Path
 from threading import Thread
@@ -16,11 +17,18 @@ from analytics.engines.task import attempt
 from analytics.engines.tasks import Result, RunTasks, Task
 from analytics.engines.unit import ArchiveUnit, ManifestRow
 
+# One unit runs and one waits, so that a process never waits for the driver.
+UNITS_PER_PROCESS = 2
+
 
 def run_units(
     units: Sequence[ArchiveUnit], results: Path, *, processes: int | None = None
 ) -> Iterator[ManifestRow | UnitFailed]:
-    """Yield one result per unit as units finish. After a failed unit no further unit starts."""
+    """Yield one result per unit as units finish.
+
+    After a failed unit no unit starts, except those that the processes already have: at most
+    `UNITS_PER_PROCESS` each.
+    """
     if not units:
         return
     with opened_pool(len(units), processes=processes) as run_tasks:
@@ -36,22 +44,37 @@ def opened_pool(most: int, *, processes: int | None = None) -> Iterator[RunTasks
         count, mp_context=get_context("spawn"), initializer=_begin_child
     ) as pool:
         try:
-            yield partial(_run, pool)
+            yield partial(_run, pool, UNITS_PER_PROCESS * count)
         finally:
             pool.shutdown(cancel_futures=True)
 
 
 def _run(
-    pool: ProcessPoolExecutor, units: Sequence[ArchiveUnit], task: Task[Result]
+    pool: ProcessPoolExecutor, most: int, units: Sequence[ArchiveUnit], task: Task[Result]
 ) -> Iterator[Result | UnitFailed]:
-    waiting = {pool.submit(task, unit) for unit in units}
+    """Keep at most `most` units at the pool. On a busy machine it may run them all unobserved."""
+    left = iter(units)
+    waiting = {_submit(pool, task, unit) for unit in islice(left, most)}
     while waiting:
         done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
         found = [_result(each) for each in done]
         if any(isinstance(each, UnitFailed) for each in found):
+            left = iter(())
             # `wait` never returns a cancelled future, so only begun ones are waited for.
             waiting = {each for each in waiting if not each.cancel()}
+        waiting |= {_submit(pool, task, unit) for unit in islice(left, len(done))}
         yield from found
+
+
+def _submit(
+    pool: ProcessPoolExecutor, task: Task[Result], unit: ArchiveUnit
+) -> Future[Result | UnitFailed]:
+    try:
+        return pool.submit(task, unit)
+    except BrokenProcessPool as error:  # a process was killed since the last result
+        ended: Future[Result | UnitFailed] = Future()
+        ended.set_exception(error)
+        return ended
 
 
 def _result(done: Future[Result | UnitFailed]) -> Result | UnitFailed:

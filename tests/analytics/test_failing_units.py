@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ALL_COMPLETED, Future, wait
 from pathlib import Path
 from threading import Thread
 
@@ -15,8 +16,9 @@ from analytics.archive.manifest import Manifest
 from analytics.backfill.plan import Plan, load, make_plan, save
 from analytics.backfill.run import execute
 from analytics.backfill.units import finished_units
+from analytics.engines import local
 from analytics.engines.failure import EngineFailed, UnitFailed
-from analytics.engines.local import run_units
+from analytics.engines.local import UNITS_PER_PROCESS, run_units
 from analytics.engines.spark import cause_of, short_errors
 from analytics.engines.task import attempt
 from analytics.engines.unit import units_of
@@ -132,8 +134,39 @@ def test_a_failure_ends_a_run_whose_units_wait_for_a_process(
     reader.join(WITHIN_S)
 
     assert not reader.is_alive()
-    assert 1 <= len(found) < len(units)
+    assert 1 <= len(found) <= UNITS_PER_PROCESS < len(units)
     assert all(isinstance(each, UnitFailed) for each in found)
+
+
+def test_a_driver_that_looks_late_finds_few_units_run_after_the_failed_one(
+    manifest: Manifest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a busy machine the pool may run all units that it has before the driver gets time."""
+
+    def late(waiting: set[Future[object]], return_when: str) -> object:
+        return wait(waiting, return_when=ALL_COMPLETED)
+
+    monkeypatch.setattr(local, "wait", late)
+    (tmp_path / "results").write_bytes(b"a file, where a directory is needed")
+    ends = {number: manifest.next_offset(number) for number in range(PARTITIONS)}
+    units = units_of(manifest, ends, buckets=8)
+
+    found = list(run_units(units, tmp_path / "results", processes=1))
+
+    assert len(found) == UNITS_PER_PROCESS
+
+
+def test_every_unit_runs_once_when_there_are_more_than_the_processes_take(
+    manifest: Manifest, tmp_path: Path
+) -> None:
+    ends = {number: manifest.next_offset(number) for number in range(PARTITIONS)}
+    units = units_of(manifest, ends, buckets=8)
+
+    rows = [
+        row for row in run_units(units, tmp_path / "results") if not isinstance(row, UnitFailed)
+    ]
+
+    assert sorted(row.unit for row in rows) == sorted(unit.name for unit in units)
 
 
 @pytest.mark.engines
