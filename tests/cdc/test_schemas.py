@@ -4,7 +4,6 @@ import json
 import os
 import re
 from collections.abc import Iterator
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -27,18 +26,17 @@ from tests.cdc.contract import (
     FILES,
     KINDS,
     OF_TOPIC,
-    SCHEMAS,
     complaints,
     kind_and_version,
     names,
     schema,
     validator,
 )
+from tests.cdc.released import RELEASED, schema_hashes
 from tests.golden.workers import kept, written
 from tests.inventory.builders import Log, at, sale
 
 PAGE = Path(__file__).parents[2] / "docs" / "contracts.md"
-RELEASED = SCHEMAS / "released.sha256"
 LONG = os.environ.get("HYPOTHESIS_PROFILE") == "long"
 SIMULATED = range(100, 130 if LONG else 110)
 
@@ -98,14 +96,29 @@ def test_a_schema_is_strict_and_carries_its_version(name: str) -> None:
 
 
 def test_a_released_schema_is_never_edited() -> None:
-    hashes = {
-        file.name: sha256(file.read_bytes()).hexdigest() for file in sorted(SCHEMAS.glob("*.json"))
-    }
-
     lines = [line.split("  ") for line in RELEASED.read_text().splitlines()]
     listed = {file: digest for digest, file in lines}
 
-    assert listed == hashes, f"a change of a record is a new version; {RELEASED.name} lists it then"
+    assert listed == schema_hashes(), (
+        f"a change of a record is a new version; {RELEASED.name} lists it then"
+    )
+
+
+def test_a_hash_covers_each_rule_and_field_but_no_text(tmp_path: Path) -> None:
+    file = tmp_path / "row.v1.json"
+    field = {"type": "string", "description": "A text"}
+
+    def hash_of(**changed: object) -> str:
+        row = {"title": "A row", "properties": {"description": field}} | changed
+        file.write_text(json.dumps(row))
+        return schema_hashes(tmp_path)[file.name]
+
+    first = hash_of()
+    assert hash_of(title="A row of a table") == first
+    assert hash_of(properties={"description": field | {"description": "Words"}}) == first
+    assert hash_of(properties={"description": field | {"type": "integer"}}) != first
+    assert hash_of(properties={}) != first
+    assert hash_of(required=["description"]) != first
 
 
 # In version 1 of level, window and state a window counts 0 or more lines. It counts less if a line
