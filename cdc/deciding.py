@@ -17,15 +17,18 @@ NEWEST_SWITCH: Final[LiteralString] = (
 
 
 def recorded_revision(connection: psycopg.Connection[Any]) -> int | None:
-    """Return the deciding revision, or None before the first start of an actuator."""
+    """Return the logic revision whose decisions become proposals.
+
+    Return None before the first start of an actuator, the process that writes proposals.
+    """
     row = connection.execute(NEWEST_SWITCH).fetchone()
     return None if row is None else int(row[0])
 
 
 def former_revision(connection: psycopg.Connection[Any]) -> int | None:
-    """Return the revision that decided before the newest switch, for a rollback to it.
+    """Return the logic revision that decided before the newest switch, for a rollback to it.
 
-    It is None if there was no switch, or if the newest switch was a rollback itself.
+    Return None if there was no switch, or if the newest switch was a rollback itself.
     """
     row = connection.execute(NEWEST_SWITCH).fetchone()
     if row is None or not is_reversible(row[1], is_rollback=row[2] is not None):
@@ -34,7 +37,11 @@ def former_revision(connection: psycopg.Connection[Any]) -> int | None:
 
 
 def is_reversible(former: int | None, *, is_rollback: bool) -> bool:
-    """Return True if a switch can be rolled back. The first switch and a rollback can't."""
+    """Return True if a switch to another logic revision can be rolled back.
+
+    `former` is the revision before the switch, None for the first one. The first switch and a
+    rollback can't be rolled back.
+    """
     return former is not None and not is_rollback
 
 

@@ -41,7 +41,7 @@ _LAST: Final[list[str]] = []  # URL of the worker that answered last
 
 @dataclass(frozen=True, slots=True)
 class LiveKey:
-    """A key's state with all window rows, from a worker, or the `problem` if there is no state."""
+    """A worker's answer for a key: the state with all window rows, or None and the `problem`."""
 
     state: KeyState | None
     as_of_us: int | None = None
@@ -94,7 +94,10 @@ def query_key(settings: Connections, inv_key: str, within_s: float = TIMEOUT_S) 
 
 
 def partition_map(settings: Connections, within_s: float = MAP_TIMEOUT_S) -> PartitionMap:
-    """Return the map of the first worker that answers, within about `within_s` seconds."""
+    """Return the owners of all partitions, from the first worker that answers.
+
+    The call takes at most about `within_s` seconds.
+    """
     found = _first(settings, "/iq/v1/partitions", within_s, _map_of)
     return PartitionMap(problem=found) if isinstance(found, str) else found
 
@@ -196,7 +199,7 @@ def _own_of(answer: httpx.Response) -> tuple[str, frozenset[int]] | str:
 
 @dataclass(frozen=True, slots=True)
 class _Code:
-    """The hash of a worker's code. `_code_of` returns it, or a problem as `str`."""
+    """The hash of a worker's code. It is no `str`, because `_query` returns problems as `str`."""
 
     text: str
 

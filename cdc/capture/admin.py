@@ -181,7 +181,10 @@ def delete_topics(bootstrap: str, names: Iterable[str]) -> None:
 def _wait_for_list(
     client: AdminClient, waiting: Callable[[set[str]], set[str]], state: str, change: str
 ) -> None:
-    """Wait until `waiting`, called with the names that the broker lists, returns an empty set.
+    """Wait until the broker's list of topics is as `waiting` requires.
+
+    `waiting` gets the names of the listed topics. It returns the names of the topics for which
+    this function still has to wait, and an empty set at the end.
 
     Raises:
         TimeoutError: `waiting` still returns names after 30 s. The message contains `state` and
@@ -198,7 +201,7 @@ def _wait_for_list(
 def _wait_for_leaders(client: AdminClient, topics: Iterable[Topic]) -> None:
     """Return once the leader of each partition has answered a request for the end offset.
 
-    A worker that started earlier would end with the exit code of an absent broker.
+    A worker that starts while a leader doesn't answer ends, as if the broker were down.
 
     Raises:
         TimeoutError: a partition still has no leader after 30 s.

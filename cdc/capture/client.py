@@ -55,7 +55,10 @@ class ConnectorState:
 
 
 def connector_config(host: str, port: int, dbname: str = "retail") -> dict[str, str]:
-    """Return `connector.json` with the names of the tables and the address of one Postgres."""
+    """Return the connector's configuration for one Postgres server.
+
+    It is the template `connector.json`, filled with the captured tables and the server's address.
+    """
     text = DEFINITION.read_text(encoding="utf-8")
     for name, tables in (("<captured>", CAPTURED), ("<reference>", REFERENCE_TABLES)):
         text = text.replace(name, "|".join(tables))
@@ -158,11 +161,11 @@ class ConnectClient:
         )
 
     def snapshot_ended(self) -> bool:
-        """Return True if Connect has stored an offset from after Debezium's snapshot.
+        """Return True if Debezium has ended its snapshot and Connect has stored this progress.
 
-        The source log then has all rows of the snapshot, because Connect stores an offset only
-        after the broker has acknowledged its records. A restart of the connector doesn't repeat
-        the snapshot. Return False if Connect doesn't answer.
+        Topic `stock.events` then has all rows of the snapshot, because Connect stores an offset
+        only after the broker has acknowledged its records. A restart of the connector doesn't
+        repeat the snapshot. Return False if Connect doesn't answer.
         """
         try:
             answer = self._http.get(f"/connectors/{CONNECTOR}/offsets")

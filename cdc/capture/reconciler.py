@@ -133,7 +133,9 @@ class Reconciler:
             self.restart_failed(now, state.trace)
 
     def restart_failed(self, now: float, trace: str) -> None:
-        """Restart a failed task. Count it even if Connect got the request and its answer is lost.
+        """Restart a failed task, and count the restart.
+
+        A restart is also counted if Connect got the request, but its answer was lost.
 
         Raises:
             httpx.HTTPError: Connect refused, or got no request. Nothing is counted.
@@ -153,7 +155,7 @@ class Reconciler:
 
 
 def _error_of(state: ConnectorState) -> str:
-    """Return an error of Connect, connector or task as one line, or "" if there is none."""
+    """Return the present error of Connect, the connector or its task as one line, or ""."""
     if state.connector == "UNREACHABLE":
         return "Connect does not answer"
     if not state.failed:
@@ -173,7 +175,7 @@ def config_of(database_url: str) -> dict[str, str]:
 
 
 def run(connections: Connections, stop: threading.Event) -> None:
-    """Compare and repair until `stop` is set.
+    """Compare the connector with its definition and repair it, until `stop` is set.
 
     While another reconciler runs, or the connection to the database is lost, this one waits.
     """
@@ -203,7 +205,7 @@ def _reconcile_until(reconciler: Reconciler, connection: Connection, stop: threa
 
 
 def main() -> None:
-    """Run until SIGTERM or SIGINT."""
+    """Run the reconciler until SIGTERM or SIGINT."""
     configure_logging(service=SERVICE)
     run(Connections(), stop_event())
 

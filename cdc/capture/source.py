@@ -98,8 +98,9 @@ def publication_problem(connection: Connection) -> str:
 def identity_problem(connection: Connection) -> str:
     """Return a text with the tables whose replica identity is not FULL, "" if all are FULL.
 
-    Updates and deletes of such tables arrive without the complete before-image. Heartbeat rows
-    need no before-image: they are never deleted, and their updates change no stock.
+    Updates and deletes of such tables arrive without the complete before-image. The table of
+    heartbeats is not checked. Its rows are never deleted and their updates change no stock, so no
+    reader needs their before-image.
     """
     tables = [table for table in (*CAPTURED, *REFERENCE_TABLES) if table != "pipeline_heartbeat"]
     wrong = [str(name) for (name,) in connection.execute(_IDENTITY, (tables,)).fetchall()]
@@ -109,8 +110,8 @@ def identity_problem(connection: Connection) -> str:
 def damage_of(connection: Connection) -> Damage | None:
     """Return the first damage to publication, replica identity or slot, or None.
 
-    A missing slot is damage only after a capture has streamed. Before that, Debezium creates the
-    slot.
+    A missing slot is damage only after the connector has streamed for the first time. Before that,
+    the slot is missing because Debezium has not created it yet.
     """
     problem = publication_problem(connection)
     if problem:
@@ -133,7 +134,7 @@ def damage_of(connection: Connection) -> Damage | None:
 
 
 def store_publication(connection: Connection) -> None:
-    """Store the object ids of the present publication, with which `damage_of` compares later."""
+    """Store the object ids of the present publication, so that `damage_of` detects a change."""
     connection.execute(_RECORD, {"found": Jsonb(_identity(connection))})
 
 
@@ -181,9 +182,9 @@ def _recorded(connection: Connection) -> Mapping[str, str] | None:
 
 
 def _identity(connection: Connection) -> dict[str, str]:
-    """Return object id and xmin of the publication and its entries, by name.
+    """Return `oid.xmin` of the publication and of the entry of each published table, by name.
 
-    Each ALTER, and each CREATE after a DROP, changes an object id or an xmin.
+    Each ALTER, and each CREATE after a DROP, changes one of these values.
     """
     rows = connection.execute(_PUBLICATION, (PUBLICATION,)).fetchall()
     tables = connection.execute(_TABLES, (PUBLICATION,)).fetchall()

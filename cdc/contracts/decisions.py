@@ -21,15 +21,15 @@ PRICE_STATUSES = ("open", "accepted", "cancelled", "expired", "rejected", "snooz
 
 
 class NotADecision(UnreadableRecord):
-    """A record of a known version that is no decision of the requested kind."""
+    """A record whose version is known, but which is no valid reorder or price event."""
 
 
 @value
 class DecisionContext:
-    """The key and the origin of a decision.
+    """The key of a decision (a need or a price proposal), and the state that it follows from.
 
-    `origin` is the position of the key's state after the decision. `as_of_us` is the partition's
-    as-of time in µs since 1970 UTC.
+    `origin` is the position in `stock.events` of the last record that this state includes.
+    `as_of_us` is the partition's as-of time in µs since 1970 UTC.
     """
 
     inv_key: str
@@ -39,18 +39,21 @@ class DecisionContext:
 
     @property
     def location(self) -> str:
-        """Return the part of the key before the bar."""
+        """Return the location: the part of the key `LOCATION|SKU` before the bar."""
         return self.inv_key.partition("|")[0]
 
     @property
     def sku(self) -> str:
-        """Return the part of the key after the bar."""
+        """Return the SKU: the part of the key `LOCATION|SKU` after the bar."""
         return self.inv_key.partition("|")[2]
 
 
 @value
 class ReorderEvent:
-    """One revision of a need, with the supplier and the unit cost in the key's policy."""
+    """One revision of a need (a proposed reorder), with the item's supplier and cost of one unit.
+
+    Supplier and cost come from the policy of the item (`retail.item_location`).
+    """
 
     output: ReorderOutput
     supplier: str | None
@@ -60,7 +63,7 @@ class ReorderEvent:
 
 @value
 class PriceEvent:
-    """One revision of a price proposal, with its origin."""
+    """One revision of a price proposal, with its key and the position of the key's state."""
 
     output: PriceOutput
     at: DecisionContext

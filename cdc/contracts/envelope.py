@@ -15,7 +15,7 @@ from inventory.model.value import value
 
 
 class Malformed(ValueError):
-    """Bytes from which no identity can be formed (domain.md 11.2, `malformed`)."""
+    """Bytes that are no Debezium envelope with op, table and commit time (domain.md 11.2)."""
 
     def __init__(self, detail: str) -> None:
         super().__init__(detail)
@@ -41,8 +41,9 @@ def parse_envelope(payload: bytes | None) -> Envelope:
     """Return the envelope in `payload`.
 
     Raises:
-        Malformed: `payload` is a tombstone, is not strict JSON, or is an object with `schema` and
-            `payload`. Or its envelope lacks op, table or commit time, or has a wrong lsn.
+        Malformed: `payload` is a tombstone or no JSON object. Or Connect's converter wrapped the
+            envelope into `schema` and `payload`. Or the envelope lacks op, table or commit time,
+            or has a wrong lsn.
     """
     if payload is None:
         detail = "tombstone: a record without value"

@@ -25,10 +25,10 @@ GENERATION = 1
 
 
 def fold_history(lines: Iterable[str], *, every: int | None = None) -> Iterator[str]:
-    """Fold the history and yield the output lines, without newlines.
+    """Apply the rules to each record of a history; yield the output lines, without newlines.
 
-    With `every` = 100, the states of all keys are also written after each 100th record. The field
-    "at" of these lines has the record's offset.
+    At the end, one line per key has the key's state. With `every` = 100, these lines are also
+    written after each 100th record. Their field "at" then has the offset of that record.
 
     Raises:
         HistoryError: a line is not JSON, or not a record of the format.

@@ -43,12 +43,11 @@ class WrongParameter(ValueError):
 
 
 def rule_of(changes: Sequence[str], where: Sequence[str] = ()) -> OverlayRule:
-    """Return the rule that sets `changes` in each row for which all conditions of `where` hold.
+    """Return the rule that makes `changes` in each policy row that meets all conditions of `where`.
 
-    Each change and each condition has the form `column=value`.
-
-    One text of `where` may hold several conditions, separated by commas. `null` is SQL's null;
-    a list is written as `100,200`.
+    Each change and each condition has the form `column=value`. One text of `where` may contain
+    several conditions, separated by commas. The value `null` is SQL's null. A list is written as
+    `100,200`.
 
     Raises:
         WrongParameter: a text is malformed. The message names option, column and value.
@@ -118,7 +117,7 @@ def _cell(option: str, text: str, kind: str, value: str) -> Cell:
 
 
 def _refuse_out_of_range(column: str, cell: Cell) -> None:
-    """Raise `WrongParameter` for a value that is invalid in every policy row."""
+    """Raise `WrongParameter` for a value that is invalid whatever the row's other columns are."""
     if column == "replenish_family" and cell in FAMILIES:
         return  # the empty row below lacks the columns that some families need
     try:

@@ -33,16 +33,18 @@ Headers = Iterable[Header]
 
 @value
 class Progress:
-    """The part of a partition's state that belongs to no key.
+    """The part of a partition's state that belongs to no single key.
 
-    `next_offset` is the first offset of `stock.events` that the state doesn't include. The dedupe
-    ring needs `newest_commit_us`, `highest_lsn` and `streamed`, which is True once a change has
-    ended the snapshot phase (domain.md 4). `source_topic_id` is the broker's id of `stock.events`,
-    None in records of version 1. A topic that was deleted and created again has another id, and
-    other records at the same offsets.
+    `next_offset` is the first offset of `stock.events` that the state doesn't include.
 
-    The ring is replayed from offset `ring_from`, which has its own header. Without that header
-    `ring_from` is 0, the beginning of the log.
+    The dedupe ring has the identities of recent records, by which a worker recognises a record
+    that was sent twice. The ring needs `newest_commit_us`, `highest_lsn` and `streamed`. `streamed`
+    is True once a change has ended the snapshot phase (domain.md 4). A restore replays the ring
+    from offset `ring_from`, which has its own header. Without that header `ring_from` is 0, the
+    beginning of the log.
+
+    `source_topic_id` is the broker's id of `stock.events`, None in records of version 1. A topic
+    that was deleted and created again has another id, and other records at the same offsets.
     """
 
     next_offset: int
@@ -54,7 +56,7 @@ class Progress:
 
 
 def progress_headers(progress: Progress) -> tuple[Header, Header]:
-    """Return the headers `progress` and `ring` for a chunk's last level record."""
+    """Return the headers `progress` and `ring` for the last state record of a transaction."""
     ring = encode_ring(progress.ring_from)
     return (HEADER, encode_progress(progress)), (RING_HEADER, ring)
 
@@ -123,7 +125,8 @@ def is_heartbeat(key: bytes) -> bool:
 class Beat:
     """The number and commit time (µs since 1970 UTC) of a heartbeat.
 
-    A header of the level record has both, because a key's state doesn't contain them.
+    A key's state doesn't contain them. So they are in the header `beat` of the state's record in
+    the changelog.
     """
 
     beat: int
@@ -138,7 +141,7 @@ def beat_of(record: Record) -> Beat | None:
 
 
 def encode_beat(beat: Beat) -> bytes:
-    """Return the value of the header `beat`, on the level record of a heartbeat's key."""
+    """Return the value of the header `beat`, which the changelog record of a heartbeat has."""
     return _dumps({"schema": _BEAT_SCHEMA, "beat": beat.beat, "commit_us": beat.commit_us})
 
 
@@ -170,9 +173,9 @@ def _beat_of(row: dict[str, Any]) -> Beat:
 
 
 def _unversioned_beat(payload: bytes) -> Beat | None:
-    """Return a heartbeat of the format without a version, or None for any other payload.
+    """Return a heartbeat in the old format, which has no version; None for any other payload.
 
-    Example: `12@1795229285100000` is number 12 at this commit time.
+    Example: `12@1795229285100000` is number 12 at this commit time (µs since 1970 UTC).
     """
     count, at, commit_us = payload.partition(b"@")
     return Beat(int(count), int(commit_us)) if at and count.isdigit() else None

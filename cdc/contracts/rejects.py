@@ -26,7 +26,7 @@ class Origin:
 
     @property
     def id(self) -> str:
-        """Return `generation-partition-offset`, equal in every replay."""
+        """Return `generation-partition-offset`, the same whenever the record is read again."""
         return f"{self.generation}-{self.partition}-{self.offset}"
 
 
@@ -50,9 +50,10 @@ class Rejection:
 
 @value
 class Late:
-    """The net sales of one source record in expired windows (domain.md 3.2).
+    """The net sales of one source record in expired ten-minute windows (domain.md 3.2).
 
-    Units and amounts are positive for sales and negative for returns.
+    On-hand includes these units, but no window row does. Units and amounts are positive for sales
+    and negative for returns.
     """
 
     origin: Origin

@@ -1,8 +1,9 @@
 """The header `retained`: the number of a key's window rows.
 
-Each level that doesn't contain all rows of its key has this header. All rows are in the changelog
-of windows. If a row is missing there (deleted by hand or lost by a broker), a restore finds fewer
-rows than the header states.
+A window row has the sales of one key in ten minutes. All window rows are in the changelog of
+windows. The other changelog has the levels: records with the rest of a key's state. A level that
+doesn't repeat all window rows of its key has this header. So a restore detects a row that was
+deleted by hand or lost by a broker: it finds fewer rows than the header states.
 """
 
 from functools import lru_cache
@@ -16,7 +17,7 @@ _SCHEMA = 1
 
 @lru_cache(1_024)  # many levels have this header, with few different numbers
 def encode_retained(rows: int) -> bytes:
-    """Return the header's value for a key with `rows` window rows."""
+    """Return the value of the header `retained` for a key with `rows` window rows."""
     return b'{"rows":%d,"schema":%d}' % (rows, _SCHEMA)
 
 
@@ -31,7 +32,7 @@ def decode_retained(payload: bytes) -> int:
 
 
 def retained_in(headers: Headers) -> int | None:
-    """Return the number in a level's header `retained`, or None if the level lacks the header."""
+    """Return the number in the header `retained`, or None if `headers` lack it."""
     for name, payload in headers:
         if name == HEADER:
             return decode_retained(payload)

@@ -45,15 +45,16 @@ def window_key(inv_key: InvKey, start_us: int) -> bytes:
 
 
 def encode_level(state: KeyState, changed_rows: Iterable[int]) -> bytes:
-    """Return the level with the rows that start at `changed_rows` (µs).
+    """Return the level: the state with only those window rows that start at `changed_rows`.
 
-    Starts that have no row in the state are listed as "dropped".
+    The starts are in µs since 1970 UTC. Starts that have no row in the state are listed as
+    "dropped".
     """
     return encode_changed(state, changed_rows)[0]
 
 
 def encode_changed(state: KeyState, changed_rows: Iterable[int]) -> tuple[bytes, dict[int, bytes]]:
-    """Return the level, and the window record of each row in it, by the row's start in µs.
+    """Return the level, and the window record of each row in the level, by the row's start (µs).
 
     The results equal those of `encode_level` and `encode_window`. The window records are in
     ascending order. This call is faster, because it encodes each row only once.
@@ -71,7 +72,9 @@ def encode_changed(state: KeyState, changed_rows: Iterable[int]) -> tuple[bytes,
 
 
 def decode_level(content: bytes) -> tuple[KeyState, tuple[int, ...]]:
-    """Return the state with only the rows in the level, and the starts of the dropped rows (µs).
+    """Return a level's state, and the starts (µs) of the window rows that its chunk removed.
+
+    The state has only those window rows that the level contains.
 
     Raises:
         UnknownVersion: another version of this code wrote `content`.
@@ -87,9 +90,10 @@ def encode_window(key: InvKey, row: WindowRow, position: Position) -> bytes:
 
 
 def read_level(content: bytes, read: Callable[[Document], T]) -> T:
-    """Return what `read` returns for the level's document, for callers that need few fields.
+    """Parse a level, and return the result of `read` on its JSON object.
 
-    A call takes a quarter of the time of `decode_level`. Only fields that `read` uses are checked.
+    Callers that need few fields use this, because it takes a quarter of the time of
+    `decode_level`. Only fields that `read` uses are checked.
 
     Raises:
         UnknownVersion: another version of this code wrote `content`.
@@ -109,14 +113,14 @@ def decode_window(content: bytes) -> tuple[InvKey, WindowRow, Position]:
 
 
 def encode_state(state: KeyState) -> bytes:
-    """Return the complete state with all its rows."""
+    """Return the state with all its window rows, as canonical JSON."""
     document = level_document(state)
     document["rows"] = [row_document(state.windows[at]) for at in sorted(state.windows)]
     return canonical(document)
 
 
 def decode_state(content: bytes) -> KeyState:
-    """Return the complete state.
+    """Return the state that `encode_state` wrote.
 
     Raises:
         UnknownVersion: another version of this code wrote `content`.

@@ -39,7 +39,7 @@ def canonical(document: Document) -> bytes:
 
 
 def _namer(cls: type) -> Callable[[Any], Document]:
-    """Return a function that maps a value of `cls` to its fields by name, without conversion."""
+    """Return a function that turns an instance of `cls` into a dictionary of its fields."""
     names = sorted(column.name for column in fields(cls))
 
     def named(instance: Any) -> Document:  # noqa: ANN401 -- any value class of the model
@@ -85,8 +85,8 @@ def _policy_json(policy: ItemLocation) -> orjson.Fragment:
     """Return the policy's JSON, encoded once and then cached as long as a state refers to it.
 
     A policy is nearly half of a level and rarely changes. An entry takes about 1.6 kB. The cache
-    has no size limit. If more keys than such a limit got records in turn, each entry would be
-    removed before its next use.
+    has no size limit. With a limit below the number of active keys, most entries would be removed
+    before their next use.
     """
     known = _POLICIES.get(id(policy))
     if known is not None:
@@ -102,7 +102,7 @@ def _policy_json(policy: ItemLocation) -> orjson.Fragment:
 
 
 def position_document(position: Position) -> Document:
-    """Return generation and offset."""
+    """Return the position as a dictionary of generation and offset."""
     return {"generation": position.generation, "offset": position.offset}
 
 
@@ -126,7 +126,7 @@ def _stock(stock: Stock) -> Document:
 
 
 def row_document(row: WindowRow) -> Document:
-    """Return one window row with its movements by second."""
+    """Return one window row as a dictionary; `moves` are pairs of a second and its units."""
     return {
         "had_line": row.had_line,
         "late_lines": row.late_lines,

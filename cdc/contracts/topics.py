@@ -45,7 +45,7 @@ _COMPACT_DELETE: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """A topic with the settings on which correctness depends, by Kafka's names."""
+    """A topic. `config` has the settings on which correctness depends, by Kafka's names."""
 
     name: str
     partitions: int = PARTITIONS
