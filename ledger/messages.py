@@ -52,9 +52,9 @@ class Message(str):
         return translate(self.template)
 
     def with_values(self, change: Callable[[str, object], object]) -> Self:
-        """Return this text with the value `change(name, value)` for each value.
+        """Return this text with each value replaced by `change(name, value)`.
 
-        If a value is a `Message` itself, `change` gets the values inside of it instead.
+        If a value is a `Message` itself, `change` is called for the values inside of it instead.
         """
         given, _ = self.__getnewargs_ex__()
         values = {
@@ -95,7 +95,10 @@ class Counted(Message):
 
 
 def as_message(text: str) -> Message:
-    """Return a text as a `Message`, which `translated` also translates inside another one."""
+    """Return a text as a `Message`.
+
+    As a value of another `Message`, it is translated too; a plain text would stay in English.
+    """
     return text if isinstance(text, Message) else Message(text.replace("%", "%%"))
 
 

@@ -98,7 +98,8 @@ def read_grants(people: Collection[User]) -> None:
     """Read the roles and the stores of `people` with one query, and cache them for `grants_of`.
 
     A caller who needs the grants of many people calls this first. The cache is on the `User`
-    objects. Each request and each check loads new ones, so roles and stores are never outdated.
+    objects. Each request and each check loads new `User` objects, so the cached grants are never
+    outdated.
     """
     if not people:
         return

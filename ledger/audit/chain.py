@@ -109,7 +109,10 @@ def _verify_chain(connection: psycopg.Connection, outside: Head) -> tuple[Head, 
 
 
 def _lost(last: Head, outside: Head) -> Break:
-    """Return the break for a chain that ends with `last` and doesn't contain the head `outside`."""
+    """Return the break for a chain that doesn't contain the head `outside`.
+
+    `last` is the chain's last entry. The head was recorded outside of Postgres.
+    """
     if outside.place > last.place:
         found = f"the chain ends at entry {last.place}: later entries were removed"
     else:

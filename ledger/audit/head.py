@@ -46,7 +46,7 @@ def path_of(settings: Connections) -> Path:
 
 
 def kept(path: Path) -> Head:
-    """Return the head in the file; without a file, return the head of an empty chain.
+    """Return the head in the file; without a file, return number 0 and hash "".
 
     Raises:
         UnreadableHead: the file is damaged.
@@ -65,7 +65,7 @@ def kept(path: Path) -> Head:
 
 
 def newest(connection: psycopg.Connection) -> Head:
-    """Return number and hash of the newest chain entry in Postgres."""
+    """Return number and hash of the newest chain entry in Postgres; 0 and "" for an empty chain."""
     row = connection.execute(_NEWEST).fetchone()
     return Head() if row is None else Head(*row)
 

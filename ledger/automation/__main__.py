@@ -82,7 +82,7 @@ def _timed(name: str, job: Job) -> int:
 
 
 def main() -> None:
-    """Run until SIGTERM or SIGINT."""
+    """Run the automation jobs until SIGTERM or SIGINT."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webui.config.settings")
     django.setup()
     configure_logging(service=SERVICE)

@@ -93,10 +93,10 @@ def beat(connection: psycopg.Connection, keys: list[str]) -> None:
 
 
 def review(connection: psycopg.Connection, most: int = REVIEWED_PER_BEAT) -> int:
-    """Set `reviewed_at` of up to `most` live keys that have no review on this UTC day.
+    """Set `reviewed_at` of up to `most` keys with `clock_mode` live, once per UTC day and key.
 
-    Return the number of reviewed keys. Keys that another transaction has locked wait for the next
-    call.
+    Return the number of reviewed keys. The next call reviews the keys that another transaction has
+    locked now.
     """
     with connection.transaction():
         return connection.execute(REVIEW, {"most": most}).rowcount
@@ -146,7 +146,7 @@ def _beat_until(
 
 
 def main() -> None:
-    """Run until SIGTERM or SIGINT."""
+    """Run the heartbeat service until SIGTERM or SIGINT."""
     configure_logging(service=SERVICE)
     run(Connections(), stop_event())
 

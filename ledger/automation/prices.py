@@ -144,7 +144,10 @@ def objections_to(proposals: list[str]) -> dict[str, str]:
 
 
 def _judged(sql: str, proposals: Sequence[str] = ()) -> list[tuple[Candidate, str | None]]:
-    """Return a query's candidates, each with its reason to wait; None if it may be approved."""
+    """Return the candidates that `sql` selects, each with the first condition that it fails.
+
+    The condition is a clause for people, None if the candidate may be approved.
+    """
     # A price that is written now starts at this time or later.
     begins = next_window_start(database_now())
     found = select(sql, {"next_window": begins, "proposals": list(proposals)}, Candidate)

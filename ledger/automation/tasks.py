@@ -121,7 +121,11 @@ DELETE FROM app.task WHERE id IN (
 
 @dataclass(frozen=True, slots=True)
 class _FalseAlarm:
-    """A task `phantom_suspect` that a count of `units` has refuted, and its item's threshold."""
+    """A task `phantom_suspect` (a shelf may be empty) that a count has refuted.
+
+    `units` is the result of the count. `phantom_lambda_micro` is the item's threshold: the expected
+    sales, in millionths of a unit, after which an item without a sale gets such a task.
+    """
 
     id: int
     location: str
@@ -175,7 +179,10 @@ def _refresh(kind: TaskQuery, now: datetime) -> int:
 
 
 def _answer_false_alarms(now: datetime) -> int:
-    """Clear tasks that a count has refuted; raise the threshold of each item by half."""
+    """Clear tasks `phantom_suspect` that a count has refuted; return their number.
+
+    Raise the threshold of each item by half, so that its next such task opens later.
+    """
     for number in range(MOST_FALSE_ALARMS):
         alarm = read_one(_FalseAlarm, _FALSE_ALARMS)
         if alarm is None:

@@ -15,7 +15,7 @@ from ledger.nouns import counted
 
 @dataclass(frozen=True, slots=True)
 class WaitingRequest:
-    """A locked row of `app.adjustment_request`."""
+    """A requested adjustment of stock, as a locked row of `app.adjustment_request`."""
 
     location: str
     sku: str

@@ -72,7 +72,10 @@ class _LimitInForce:
 
 @dataclass(frozen=True, slots=True)
 class _CostAndLimit:
-    """The limit in minor units, and the cost of one unit of an item, None if unknown."""
+    """The adjustment limit and the cost of one unit of an item, in minor units.
+
+    `cost_minor` is None if the cost is unknown.
+    """
 
     limit_minor: int
     cost_minor: int | None
@@ -169,8 +172,8 @@ def refuse_adjustment(*, request_id: int, reason: str, actor: str) -> None:
 def set_adjustment_limit(*, limit_minor: int, actor: str, shown_minor: int | None = None) -> None:
     """Set the largest value, in minor units, of an adjustment that needs no approval.
 
-    With 0 every adjustment needs an approval. Raise `Conflict` if the limit in force differs from
-    `shown_minor`.
+    With 0 every adjustment needs an approval. Raise `Conflict` if the present limit differs from
+    `shown_minor`, the limit that the person saw. With None this is not checked.
     """
     checks.integer("limit_minor", limit_minor, 0, AMOUNT_MAX)
     require_company()
@@ -198,9 +201,9 @@ def set_adjustment_limit(*, limit_minor: int, actor: str, shown_minor: int | Non
 
 
 def _value_and_limit(inv_key: str, units: int) -> tuple[int | None, int]:
-    """Return the value of the units at cost and the limit in force, both in minor units.
+    """Return the units' value at cost, and the limit of adjustments without an approval.
 
-    The value is None if the cost is unknown.
+    Both are in minor units. The value is None if the cost is unknown.
     """
     found = _of_setting(
         _CostAndLimit,

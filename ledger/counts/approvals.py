@@ -42,9 +42,10 @@ def approve_waiting_count(
     shown_expected_units: int | None = None,
     command_id: UUID | None = None,
 ) -> Approved:
-    """Approve a draft. On-hand becomes the counted units plus all movements after the count's time.
+    """Approve a draft. On-hand becomes the counted units plus all movements after the count.
 
-    The count's time is exact to the second.
+    Movements within the second of the count are before the count. `shown_expected_units` are the
+    expected units that the approver saw, None for no check.
 
     Raises:
         ServiceError: no such count, or `actor` has counted it.
@@ -102,7 +103,10 @@ def _refuse_approver(count: WaitingDraft, actor: str) -> None:
 
 
 def _refuse_if_moved(count: WaitingDraft, shown_expected_units: int | None) -> None:
-    """Refuse a draft older than 48 h, or with other expected units than the person saw."""
+    """Raise `Conflict` for a draft that is older than 48 h or whose expected units have changed.
+
+    `shown_expected_units` are the expected units that the person saw, None for no check.
+    """
     if not checks.is_correctable(count.business_at, database_now()):
         message = Message(
             "count %(id)s is older than 48 h and can't be approved: have the item counted again",

@@ -240,12 +240,12 @@ def _draft(sheet: OpenSheet, tally: Tally, now: datetime, actor: str) -> int:
 
 
 def _void_drafts(inv_key: str, now: datetime, actor: str) -> int | None:
-    """Void the drafts of a key; return the id of the newest one that needed a second count.
+    """Void all drafts of a key, because the caller writes a new count of the same item.
 
-    The caller's new count is the second count of that draft, so the tolerance doesn't apply to the
-    new count. Return None if there is no such draft. Drafts that could be approved, and drafts too
-    old for approval, are voided but not returned: they must not exempt a wrong new count from the
-    tolerance.
+    Return the id of the newest draft that needed a second count, or None without such a draft. The
+    new count is then this second count, and can be approved whatever its variance is. Any other
+    draft doesn't exempt the new count from the check of its variance, so its id is not returned.
+    These are drafts that could have been approved, and drafts that were too old for an approval.
     """
     execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 10))", f"count {inv_key}")
     # One statement reads and voids: an approval could commit between two statements.
@@ -261,7 +261,10 @@ def _void_drafts(inv_key: str, now: datetime, actor: str) -> int | None:
 
 
 def _wants_second(inv_key: str, draft: _VoidedDraft, now: datetime) -> bool:
-    """Return True if this draft, at most 48 h old, needed a second count before its approval."""
+    """Return True if this draft could only have been approved after a second count.
+
+    Return False for a draft older than 48 h, which can't be approved at all.
+    """
     if not checks.is_correctable(draft.occurred_at, now):
         return False
     expected: int = fetch_value(

@@ -20,7 +20,10 @@ _ORDER: Final = (
 
 
 def cursor(position: str) -> str:
-    """Return a position as an opaque text that a URL can contain."""
+    """Return a position in a list, such as the id of the last event, as a text for URLs.
+
+    The text is base64, so that clients don't rely on its content.
+    """
     return base64.urlsafe_b64encode(position.encode()).decode().rstrip("=")
 
 

@@ -51,8 +51,8 @@ def newest_event() -> int:
     """Return the id of the newest event in all stores, 0 if there is none.
 
     Call this before `decision_events`. If `decision_events` then finds no event of a location or
-    kind, the reader may continue after the id returned here. Ids follow the commits, so no event
-    with a lower id appears later.
+    kind, the reader may continue after the id returned here. Events get their ids in the order of
+    their commits, so no event with a lower id appears later.
     """
     return int(fetch_value("SELECT coalesce(max(id), 0) FROM app.decision_event"))
 

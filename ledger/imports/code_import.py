@@ -145,7 +145,10 @@ def _planned(text: str, *, lock: str) -> CodePlan:
 
 
 def _bad_row(row: CodeRow, rule: str) -> BadCodeRow:
-    """Return a row that conflicts with other rows; its sentence is the rule, without a field."""
+    """Return a wrong row for a `row` that conflicts with other rows.
+
+    The text for people is `rule` alone, because no single field is wrong.
+    """
     return BadCodeRow(row.line, ServiceError("form", None, rule))
 
 
@@ -169,7 +172,10 @@ def _changeable(command: DescribeCode) -> dict[str, object]:
 
 
 def _letters(command: DescribeCode) -> str:
-    """Return the code for comparisons, a supplier's number in upper case."""
+    """Return the code in the form in which codes are compared.
+
+    A supplier's number is in upper case; a GTIN is unchanged.
+    """
     return command.code if isinstance(command, DescribeGtin) else _capitals(command.code)
 
 
@@ -180,7 +186,11 @@ def _capitals(code: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """The existing rows that a file names: columns by code, SKUs, and codes of suppliers."""
+    """The existing rows that a file names.
+
+    `codes` has the columns of product codes, by the code as `_letters` returns it. `skus` and
+    `suppliers` are the codes of products and suppliers that exist.
+    """
 
     codes: Mapping[str, Mapping[str, object]]
     skus: frozenset[str]

@@ -122,7 +122,7 @@ def refuse_taken(command: DescribeCode) -> None:
 
 
 def taken_text(command: DescribeCode, sku: str, *, is_active: bool) -> str:
-    """Return the reason why a code that product `sku` has is refused, with the next step."""
+    """Return the reason for refusing a code that product `sku` has already, with the next step."""
     state = "" if is_active else Message(", deactivated")
     if sku == command.sku:
         return Message(
@@ -136,7 +136,7 @@ def taken_text(command: DescribeCode, sku: str, *, is_active: bool) -> str:
 
 
 def sku_text(sku: str) -> str:
-    """Return the reason why a GTIN is refused whose digits are another product's SKU."""
+    """Return the reason for refusing a GTIN: its digits are the SKU `sku` of another product."""
     return Message(
         "these digits are the SKU %(sku)s, and a scan finds that item first: check the number",
         sku=sku,

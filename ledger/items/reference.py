@@ -108,9 +108,8 @@ def add_reference(
 ) -> None:
     """Add a row; raise `ServiceError` for a code that is in use.
 
-    A new SKU must differ from every known one in more than its case.
-
-    The audit entry has each column as [null, value].
+    A new SKU is also refused if it differs from a known SKU only in upper and lower case. The audit
+    entry has each column as [null, value].
     """
     command.check()
     require_company()

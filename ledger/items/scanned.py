@@ -78,7 +78,7 @@ def match_parameters(text: str) -> dict[str, str]:
 
 
 def active(found: Sequence[CodeMatch]) -> list[CodeMatch]:
-    """Return the active GTIN, or if there is none, the active numbers of suppliers."""
+    """Return the active GTINs in `found`; without any, return the active suppliers' numbers."""
     usable = [match for match in found if match.is_active]
     gtins = [match for match in usable if not match.supplier]
     return gtins or usable

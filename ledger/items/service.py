@@ -35,10 +35,10 @@ FIXED: Final = frozenset({"id", "inv_key", "location", "sku", "recorded_at", "re
 
 
 class RangedItem(NamedTuple):
-    """An item to range: location, SKU, policy, and the units of the opening count.
+    """An item to range, which means: to give a policy at a location.
 
-    With `opening_units` None no count is written, and the item's stock is unknown until its first
-    count.
+    `opening_units` are the units of the opening count. With None no count is written, and the
+    item's stock is unknown until its first count.
     """
 
     location: str
@@ -91,9 +91,9 @@ def range_item(
     occurred_at: datetime | None = None,
     actor: str | None = None,
 ) -> str:
-    """Range an item with its opening count; return its `inv_key`.
+    """Write an item's policy at a location (range it) and its opening count.
 
-    Raise `Conflict` if it is ranged already.
+    Return the item's `inv_key`. Raise `Conflict` if the item is ranged there already.
     """
     require_store(location)
     item = RangedItem(location, sku, policy or {}, opening_units)
@@ -111,9 +111,10 @@ def range_items(
     occurred_at: datetime | None = None,
     actor: str | None = None,
 ) -> int:
-    """Range items in one statement and write their opening counts; return the number of new items.
+    """Write policies of new items (range them) and their opening counts, in one statement each.
 
-    An item that is ranged already keeps its policy and gets no opening count. `occurred_at` is the
+    Return the number of new items. An item that is ranged already keeps its policy and gets no
+    opening count. `occurred_at` is the
     time of the counts, None for the present time. All policies of one call must set the same
     columns.
     """
@@ -157,7 +158,10 @@ def _known(keys: list[str]) -> frozenset[str]:
 
 
 def locked_item(*, location: str, sku: str) -> LockedItem:
-    """Return an item, locked until the transaction ends; raise `ServiceError` if not ranged."""
+    """Return an item, locked until the transaction ends.
+
+    Raise `ServiceError` if the item has no policy at this location (it isn't ranged there).
+    """
     inv_key = checks.key(location, sku)
     require_store(location)
     found = fetch_one("SELECT * FROM retail.item_location WHERE inv_key = %s FOR UPDATE", inv_key)

@@ -142,11 +142,11 @@ def text(field: str, value: str | None, *, longest: int | None = None) -> str:
 
 @contextmanager
 def named_policies(rows: Sequence[Mapping[str, object]]) -> Iterator[None]:
-    """Replace SQL's refusal in the block by an error that names column, value and rule.
+    """Replace a `ServiceError` of the `with` block by one that names column, value and rule.
 
-    SQL's error names only a constraint. So this function runs the fold's validation on `rows`, and
-    raises an error for the first value that breaks a rule. If no value breaks a rule, it raises
-    SQL's error.
+    The block writes the policies `rows`. If Postgres refuses them, its error names only a
+    constraint. So this function validates `rows` as the workers do, and raises an error for the
+    first value that breaks a rule. If no value breaks a rule, it raises the error of the block.
     """
     try:
         yield
@@ -159,7 +159,7 @@ def named_policies(rows: Sequence[Mapping[str, object]]) -> Iterator[None]:
 
 
 def policy_problem(row: Mapping[str, object]) -> ServiceError | None:
-    """Return a `ServiceError` for the first value of a policy that the fold rejects, or None."""
+    """Return a `ServiceError` for the first value of a policy that workers reject, or None."""
     # Times have no policy limit, and the validation expects them in microseconds.
     plain = {name: None if isinstance(value, datetime) else value for name, value in row.items()}
     for name, value in plain.items():

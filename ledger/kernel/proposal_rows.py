@@ -51,7 +51,10 @@ class Proposal(Keyed):
 
     @property
     def asks(self) -> str:
-        """The proposed quantity or price as a clause: ` and asks for 12 units`; may be empty."""
+        """The proposed quantity or price as a clause for messages, like ` and asks for 12 units`.
+
+        It is empty for a proposal without a quantity.
+        """
         return ""
 
 
@@ -70,7 +73,7 @@ class NeedProposal(Proposal):
     @property
     @override
     def asks(self) -> str:
-        """The proposed quantity as a clause; empty for a closed need."""
+        """The proposed quantity as a clause for messages; empty for a closed need."""
         return (
             ""
             if self.quantity_units is None
@@ -89,7 +92,7 @@ class PriceProposal(Proposal):
     @property
     @override
     def asks(self) -> str:
-        """The proposed price as a clause."""
+        """The proposed price as a clause for messages, like ` and asks for €6.49`."""
         return Message(" and asks for %(new_minor)s", new_minor=amount_text(self.new_minor))
 
 

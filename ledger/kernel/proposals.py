@@ -64,9 +64,11 @@ class _Snooze:
 def refuse_if_moved(row: Proposal, decision: Decision, *, allowed: tuple[str, ...]) -> None:
     """Raise `Conflict` if the proposal is decided, or differs from what the person saw.
 
-    Conflicts are an earlier approval or rejection, a status that is not in `allowed`, and another
-    revision. A resume or snooze that the workers have not processed yet is a conflict too, because
-    the person's page didn't show it. One exception: a resume may follow such a snooze.
+    Each of these is a conflict:
+    * an earlier approval or rejection;
+    * a status that is not in `allowed`, or another revision than the person saw;
+    * a snooze that the workers have not processed yet, unless the new decision is a resume;
+    * a second resume, while the workers have not processed the first one.
     """
     if row.decided_action in FINAL:
         message = Message(
@@ -103,7 +105,7 @@ def refuse_if_moved(row: Proposal, decision: Decision, *, allowed: tuple[str, ..
 
 
 def refuse_other_revision(row: Proposal, decision: Decision) -> None:
-    """Raise `Conflict` if the revision that the person saw isn't the newest."""
+    """Raise `Conflict` if the person saw another revision than the newest; None is not checked."""
     if decision.shown_revision is not None and decision.shown_revision != row.revision:
         message = Message(
             "This proposal has changed meanwhile: you saw revision %(shown_revision)s, now it "

@@ -24,18 +24,21 @@ KEY = f"""
 
 
 def units(column: str, default: str = "") -> str:
-    """Return a quantity column: 0 to 1,000,000."""
+    """Return the SQL definition of a column of units, from 0 to 1,000,000."""
     return f"{column} bigint NOT NULL{default} CHECK ({column} BETWEEN 0 AND 1000000)"
 
 
 def happened(column: str, null: str = " NOT NULL") -> str:
-    """Return a business-time column: from 2000 on, with a year of four digits."""
+    """Return the SQL definition of a column with a business time in the years 2000 to 9999."""
     return f"""{column} timestamptz{null}
         CHECK ({column} >= '2000-01-01 00:00:00+00' AND {column} < '10000-01-01 00:00:00+00')"""
 
 
 def moment(column: str) -> str:
-    """Return an optional column for any finite time that is no business time."""
+    """Return the SQL definition of a nullable column with any finite time.
+
+    Business times have a narrower range and use `happened`.
+    """
     return f"{column} timestamptz CHECK (isfinite({column}))"
 
 

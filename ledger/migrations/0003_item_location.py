@@ -14,25 +14,31 @@ UNITS = 1_000_000
 
 
 def amount(column: str, default: int | None, low: int = 0, high: int = MOST) -> str:
-    """Return an integer column within [low, high]; nullable if it has no default."""
+    """Return the SQL definition of an integer column within [low, high].
+
+    The column is nullable if `default` is None.
+    """
     null = "" if default is None else f" NOT NULL DEFAULT {default}"
     return f"{column} bigint{null} CHECK ({column} BETWEEN {low} AND {high})"
 
 
 def choice(column: str, default: str | None, *values: str) -> str:
-    """Return a text column with a closed list of values."""
+    """Return the SQL definition of a text column that may only have one of `values`."""
     listed = ", ".join(f"'{value}'" for value in values)
     preset = "" if default is None else f" DEFAULT '{default}'"
     return f"{column} text NOT NULL{preset} CHECK ({column} IN ({listed}))"
 
 
 def moment(column: str) -> str:
-    """Return an optional finite time column."""
+    """Return the SQL definition of a nullable column with any finite time."""
     return f"{column} timestamptz CHECK (isfinite({column}))"
 
 
 def several(column: str, default: str, high: int) -> str:
-    """Return an array column of integers within [0, high], without nulls."""
+    """Return the SQL definition of a column with an array of integers within [0, high].
+
+    The array has one dimension and no nulls.
+    """
     return f"""{column} bigint[] NOT NULL DEFAULT '{default}' CHECK (
         0 <= ALL ({column}) AND {high} >= ALL ({column})
         AND array_position({column}, NULL) IS NULL AND coalesce(array_ndims({column}), 1) = 1)"""

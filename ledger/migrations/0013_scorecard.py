@@ -1,8 +1,9 @@
 """Supplier scorecard: the performance of suppliers in the last 180 days, written once a day.
 
-A row also records progress: a pair whose `on_day` is today is done. The review job gets an index
-that orders keys by their review time. Without it, the job would scan every key once a second, also
-if none is due.
+A row also records progress: a pair of supplier and location whose `on_day` is today is done.
+
+The review job gets an index that orders keys by their review time. Without it, the job would scan
+every key once a second, even if no review is due.
 """
 
 from django.db import migrations

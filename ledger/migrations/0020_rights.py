@@ -6,8 +6,8 @@
   workers' decisions in Kafka.
 * `archiver` writes the archiver's heartbeat row.
 
-A sent line or transfer can't be deleted, even by `app_rw`, which may delete drafts. The trigger
-lets the owner delete, so that a damaged database can be repaired.
+A trigger lets `app_rw` delete draft lines and planned transfers, but no sent line and no shipped
+transfer. It lets the owner delete all rows, so that a damaged database can be repaired.
 """
 
 from typing import Final

@@ -26,7 +26,10 @@ class LineCommand:
 
 @dataclass(frozen=True, slots=True)
 class PlaceOrderLine:
-    """A new line; `ordered_at` None means now. With `reorder_id` the line answers that need."""
+    """A new order line; `ordered_at` None means now.
+
+    With `reorder_id`, the line orders the need (proposed reorder) with this id.
+    """
 
     location: str
     sku: str
@@ -51,10 +54,10 @@ class PlaceOrderLine:
 
 @dataclass(frozen=True, slots=True)
 class ChangeOrderLine:
-    """Other units for a draft line: full packs, unless `odd_units_allowed`.
+    """A change of the ordered units of a draft line.
 
-    Unless `is_confirmed`, units far beyond those of the line are refused
-    (`ledger.ordering.plausibility`).
+    The units must be full packs, unless `odd_units_allowed`. Without `is_confirmed`, units far
+    beyond those of the line are refused (`ledger.ordering.plausibility`).
     """
 
     line_id: int
@@ -68,9 +71,9 @@ class ChangeOrderLine:
 class ConfirmOrderLine:
     """The units of a line that its supplier has confirmed, and a new due day or None.
 
-    A confirmation of more than the ordered units needs `beyond_order_allowed`, one of 0 units
-    `closing_allowed`. Pages and the API set `closing_allowed` only after a confirmation; all other
-    callers need none.
+    More units than were ordered need `beyond_order_allowed`. 0 units close the line and need
+    `closing_allowed`. Pages and the API set `closing_allowed` only after the person has confirmed
+    that the line closes. Other callers keep its default.
     """
 
     line_id: int

@@ -64,8 +64,8 @@ def change_order_line(
 ) -> LineChanged:
     """Change the ordered units of a draft.
 
-    Raise `ServiceError` for a part of a pack without `odd_units_allowed`. Raise `ImplausibleUnits`
-    for units far beyond those of the line without `is_confirmed`.
+    Without `odd_units_allowed`, raise `ServiceError` for units that are no full packs. Without
+    `is_confirmed`, raise `ImplausibleUnits` for units far beyond those of the line.
     """
     units = checks.integer("ordered_units", command.ordered_units, 1)
 
@@ -85,9 +85,12 @@ def confirm_order_line(
 ) -> LineChanged:
     """Write the units that the supplier confirmed; they replace the ordered units in on-order.
 
-    A line without open units is closed. Raise `ServiceError` for fewer units than were received or
-    cancelled. Without `beyond_order_allowed`, also raise it for more units than were ordered, and
-    without `closing_allowed` for 0 units.
+    The line is closed if it has no open units then.
+
+    Raises:
+        ServiceError: fewer units than were received or cancelled already, or more than were ordered
+            without `beyond_order_allowed`, or 0 units without `closing_allowed`.
+        Conflict: the line has changed since it was shown, or its status forbids the action.
     """
     units = checks.integer("confirmed_units", command.confirmed_units)
 
@@ -144,9 +147,11 @@ def restore_order_units(
 ) -> LineChanged:
     """Put cancelled units of a closed line on order again, which opens the line.
 
-    Raise `ServiceError` if `units` exceeds the cancelled units, or without `reopening_allowed`.
-    Callers set this option only for the purchasing lead. Raise `Conflict` if the line is not
-    closed.
+    Callers set `reopening_allowed` only for the purchasing lead.
+
+    Raises:
+        ServiceError: `units` exceeds the cancelled units, or `reopening_allowed` is False.
+        Conflict: the line is not closed.
     """
     checks.integer("units", units, 1)
     if not reopening_allowed:

@@ -1,9 +1,9 @@
 """Detection of probable typing errors in the units of an order line, like 999999 for 12.
 
-An approval is compared with the suggestion, the change of a draft line with the units of the line.
-A caller has to confirm a quantity far beyond them. Nothing is forbidden here, because a buyer may
-order more than the suggestion (docs/domain.md 7). Pages and the API ask for the confirmation; all
-other callers need none.
+The units of an approval are compared with the suggestion. The new units of a draft line are
+compared with its present units. A caller has to confirm a quantity far beyond them. Nothing is
+forbidden here, because a buyer may order more than the suggestion (docs/domain.md 7). Pages and the
+API ask the person for the confirmation. Other callers confirm by default.
 
 Suggestions of a few units are often multiplied, for example before a promotion. So up to 100 units
 need no confirmation.
@@ -27,9 +27,10 @@ class ImplausibleUnits(ServiceError):
 
 
 def is_far_beyond(units: int, usual_units: int) -> bool:
-    """Return True for more than 100 units that are more than ten times the usual ones.
+    """Return True for more than 100 units that are also more than ten times `usual_units`.
 
-    For a suggestion of 12, 121 units are far beyond it and 120 are not.
+    For a suggestion of 12, 121 units are far beyond it and 120 are not. For a suggestion of 5, 101
+    units are far beyond it and 100 are not.
     """
     return units > max(FEW_UNITS, FACTOR * usual_units)
 

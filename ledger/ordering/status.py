@@ -88,7 +88,10 @@ WEEK: Final = 7
 
 
 def after(status: Status, action: Action, *, line_id: int) -> Status | Literal["gone"]:
-    """Return the status after `action`, if units stay open; raise `Conflict` if it is forbidden."""
+    """Return the status of a line after `action`, if units stay open; "gone" if it is deleted.
+
+    Raise `Conflict` if the line's present `status` forbids the action.
+    """
     found = ALLOWED.get((status, action))
     if found is None:
         message = Message(

@@ -1,8 +1,8 @@
 """Detection of probable typing errors in prices, like 2499.00 for 24.99.
 
 A caller has to confirm such a price. Nothing is forbidden here, because the rules allow every price
-from 0.01 on that is not below the floor (docs/domain.md 0, 6.4). Pages and the API ask for the
-confirmation; all other callers need none.
+from 0.01 on that is not below the floor (docs/domain.md 0, 6.4). Pages and the API ask the person
+for the confirmation. Other callers confirm by default.
 
 The limit is a factor of two, inclusive. It accepts usual changes, half price included, and detects
 a missing decimal point, an extra digit and most transposed digits.

@@ -51,7 +51,9 @@ def next_window_start(now: datetime) -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class SetPrice:
-    """A price in minor units that starts at `effective_from`, or with the next window if None.
+    """A price in minor units that starts at `effective_from`.
+
+    With None it starts with the next window, a period of ten minutes.
 
     * A `manual` price starts with the next window at the earliest: windows that have begun keep
       their price.

@@ -52,9 +52,10 @@ def set_price_kill_switch(
 ) -> PricesStopped:
     """Stop or allow rule-made prices in every store; return the number of rolled-back prices.
 
-    During a stop, price proposals still open and change, but none can be approved. A stop also
-    rolls back each rule-made price that is not in force yet. Its end restores none of these prices.
-    The rules may propose again after twice the cool-down of the item.
+    During a stop, the rules still propose prices, but no proposal can be approved. A stop also
+    rolls back each rule-made price that is not in force yet. The end of the stop doesn't restore
+    these prices. After a rollback, the rules wait twice the cool-down of the item before they
+    propose again.
     """
     require_company()
 

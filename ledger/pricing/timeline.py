@@ -64,7 +64,10 @@ def last_written_price(inv_key: str) -> TimelineRow | None:
 
 
 def step_before(inv_key: str, row: TimelineRow) -> PriceStep | None:
-    """Return price and step of the row before `row` in the timeline, None if `row` is the first."""
+    """Return price and step of the row before `row`, None if `row` is the item's first.
+
+    Rows are ordered by `effective_from`, then by id.
+    """
     return read_one(
         PriceStep,
         "SELECT price_minor, step FROM retail.price_change"

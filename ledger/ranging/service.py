@@ -30,7 +30,7 @@ SELECT EXISTS (SELECT FROM retail.location WHERE code = %s)
 
 
 class NewItem(NamedTuple):
-    """An item to range at a location.
+    """An item to range, which means: to give a policy at a location.
 
     With `name` "" no product is added. With `opening_units` None the item's stock is unknown, and
     store staff get a task to count it.
@@ -53,7 +53,9 @@ class _Ranged:
 def range_new_item(
     *, item: NewItem, actor: str, is_confirmed: bool = True, command_id: UUID | None = None
 ) -> str:
-    """Range an item, and add its product if it is new; return its `inv_key`.
+    """Write an item's policy at a location (range it); return its `inv_key`.
+
+    If the product is new, add it too.
 
     Raises:
         ServiceError: unknown location or supplier, a policy that breaks a limit, or a new SKU that

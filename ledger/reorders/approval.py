@@ -22,11 +22,12 @@ def order_all(
 ) -> list[Ordered | OrderedBefore | LedgerError]:
     """Order each need that can be ordered; return the outcomes in the order of `approvals`.
 
-    A `LedgerError` in the result is the reason why that need was not ordered. Call this inside
-    `ledger_transaction`. Raise `ServiceError` unless there are 1 to 500 approvals.
+    A need is a proposed reorder. A `LedgerError` in the result is the reason why that need was not
+    ordered. Call this inside `ledger_transaction`. Raise `ServiceError` unless there are 1 to 500
+    approvals.
 
-    A need of another store raises `OutOfScope`. With `is_bulk` such a need counts as unknown, so
-    that it doesn't stop the other needs.
+    A need of another store raises `OutOfScope`, so nothing is ordered. With `is_bulk`, the outcome
+    of such a need is a refusal as unknown, and the other needs are ordered.
     """
     known = known_rows(approvals, is_bulk=is_bulk)
     found = plans_of(approvals, approver, known)

@@ -38,7 +38,7 @@ MOST_PARTS: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An existing order line that answers the need `reorder_id`."""
+    """An existing order line for the need (proposed reorder) `reorder_id`."""
 
     id: int
     reorder_id: str
@@ -56,7 +56,7 @@ class Plan:
 
     @property
     def units(self) -> int:
-        """Units of all order lines."""
+        """The sum of the units of all order lines."""
         return sum(part.units for part in self.parts)
 
     @property
@@ -199,10 +199,10 @@ def _parts(
     approver: Approver,
     known: Known,
 ) -> tuple[Part, ...]:
-    """Return the order lines to write, each with its supplier.
+    """Return the order lines to write for a need, each with its supplier.
 
-    Raise `ServiceError` for parts that don't add up, odd units, an unknown or inactive supplier, or
-    a due day that is past.
+    Raise `ServiceError` for parts that don't add up to the quantity, units that are no full packs,
+    an unknown or inactive supplier, or a due day that is past.
     """
     asked = row.quantity_units if approval.units is None else approval.units
     total = checks.integer("units", asked, 1)

@@ -44,9 +44,9 @@ class Reason(NamedTuple):
 class Case:
     """An open need, with all values that the conditions compare.
 
-    `*_us` are microseconds; an age is None if it is unknown. `weekday` is 0 on Monday, in UTC.
-    `requested_units` is the need's quantity in the read model, None if the read model has another
-    need of the item.
+    `*_us` are durations in microseconds; an age is None if it is unknown. `weekday` is 0 on Monday,
+    in UTC. `requested_units` is the need's quantity in the newest stock figures (the read model).
+    It is None if these figures have no need or another need of the item.
     """
 
     reorder_id: str
@@ -80,7 +80,7 @@ class Case:
 
 
 def own_reasons(case: Case) -> tuple[Reason, ...]:
-    """Return the reasons to wait that don't depend on other needs."""
+    """Return the reasons why a need waits for a person, as far as they concern this need alone."""
     found = (*_policy(case), *_supplier(case), *_freshness(case))
     return tuple(reason for reason in found if reason is not None)
 
@@ -153,9 +153,10 @@ def _freshness(case: Case) -> Iterable[Reason | None]:
 
 
 def reasons_to_wait(cases: Iterable[Case]) -> dict[str, tuple[Reason, ...]]:
-    """Return the reasons to wait by reorder id; a need without any is ordered by rule.
+    """Return the reasons to wait by reorder id; a need without reasons is ordered automatically.
 
-    `cases` must contain all needs of each group, because their values are added up.
+    `cases` must contain all needs of each group (supplier and location). The sum of their values is
+    compared with the supplier's minimum.
     """
     found = {case.reorder_id: (case, own_reasons(case)) for case in cases}
     reached: dict[tuple[str | None, str], int] = defaultdict(int)
@@ -223,7 +224,7 @@ def cases_that_policy_allows() -> list[Case]:
 
 
 def why_not(reorder_ids: Iterable[str]) -> dict[str, tuple[Reason, ...]]:
-    """Return the reasons to wait by reorder id; needs that aren't open are left out."""
+    """Return the reasons why needs wait for a person, by reorder id; only open needs are in it."""
     wanted = list(reorder_ids)
     if not wanted:
         return {}

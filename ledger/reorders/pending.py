@@ -53,8 +53,8 @@ class DraftOrder:
 class Announced:
     """A send that waits: its id, its number of items, and the items that were refused at once.
 
-    `send_id` is None if everything was refused. For a draft order in `refused`, `reorder_id` is its
-    `order_ref`.
+    `send_id` is None if everything was refused. In `refused`, the `reorder_id` of a draft order is
+    its `order_ref`.
     """
 
     send_id: int | None
@@ -248,7 +248,7 @@ def _announce(
 
 
 def _taken(items: Sequence[_Item]) -> dict[str, str | None]:
-    """Return the ids of `items` that are in waiting sends, each with the person who made the send.
+    """Return the items that are in other waiting sends: their ids, with the person of the send.
 
     The caller has locked these needs or orders, so no other send can add one of them meanwhile.
     """

@@ -44,7 +44,7 @@ HELD_AFTER: Final = {"held-rejected": "rejected", "held-short": "accepted"}
 
 @dataclass(frozen=True, slots=True)
 class _Episode:
-    """The episode state of a key in the read model, and the id of its latest need."""
+    """The state of a key's latest need in the read model, for example `held-rejected`; its id."""
 
     episode_state: str
     reorder_id: str | None
@@ -205,9 +205,10 @@ def resume_reorder(
     actor: str | None = None,
     command_id: UUID | None = None,
 ) -> int:
-    """End a hold now; return the decision's id (docs/domain.md 5.3).
+    """End the hold of a need now; return the decision's id (docs/domain.md 5.3).
 
-    A hold follows a snooze, a rejection, or an order of too few units. A snoozed need opens again
+    During a hold the rules open no new need of the item. A hold follows a snooze, a rejection, or
+    an order of too few units. A snoozed need opens again
     with the same id if the item still needs units. A rejected or ordered need stays closed; if the
     item still needs units, the rules open a new need.
 
@@ -229,7 +230,10 @@ def resume_reorder(
 
 
 def _refuse_if_not_held(row: NeedProposal, decision: Decision) -> None:
-    """Raise `Conflict` unless this closed need still prevents a new need of its item."""
+    """Raise `Conflict` if the hold of a closed need has ended already.
+
+    A hold is the time in which the rules open no new need of the item.
+    """
     if row.decided_action == "resume" and row.is_unanswered:
         message = Message(
             "%(decider)s has already resumed this proposal, %(decision_time)s",

@@ -109,7 +109,10 @@ def write_progress(number: int, text: str) -> None:
 
 
 def finish(number: int, ended: Ended) -> None:
-    """Record the end of a request with its result. Delete the differences of old comparisons."""
+    """Record the end of a request with its result.
+
+    Also delete the stored differences of all comparisons but the newest 20.
+    """
     result = None if ended.result is None else json.dumps(ended.result)
     with ledger_transaction():
         problem = ended.problem.replace("\0", "")[:LONGEST_PROBLEM]

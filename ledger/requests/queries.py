@@ -117,7 +117,10 @@ def requests_to_confirm() -> list[Request]:
 
 
 def same_request(kind: str, arguments: Mapping[str, str]) -> Request | None:
-    """Return the newest equal request that is open or has a result, None without such a request."""
+    """Return the newest request of this kind with these arguments, None without one.
+
+    Only requests that are open or have a result are found.
+    """
     return read_one(Request, _SAME, kind, json.dumps(dict(arguments)))
 
 

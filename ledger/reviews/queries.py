@@ -38,7 +38,8 @@ _ALL: Final = _REVIEWS + "ORDER BY r.id DESC"
 class Review:
     """A requested review. `verdict` is `waiting` until a person decides; `summary` is JSON.
 
-    `keys` is the number of differing keys. `growth` further keys may differ at the switch.
+    `keys` is the number of keys that the two runs decided differently. The approver accepts up to
+    `growth` further such keys at the switch.
     """
 
     id: int

@@ -40,7 +40,11 @@ class _Stock:
 
 @dataclass(frozen=True, slots=True)
 class _Whereabouts:
-    """Values for a refusal; `sku_locations` has up to five locations that range the SKU."""
+    """Reasons why an item isn't ranged (has no policy) at a location.
+
+    `location_known` is False for an unknown location. `sku_locations` has up to five locations that
+    range the SKU.
+    """
 
     location_known: bool
     sku_locations: list[str]
@@ -68,9 +72,10 @@ class Route:
 
 
 def refuse_unranged(route: Route) -> None:
-    """Raise `ServiceError` unless source and destination range the item.
+    """Raise `ServiceError` unless the item has a policy at source and destination.
 
-    The error names the location that doesn't range the item, or the SKU if no location has it.
+    The error names the location without a policy (which doesn't range the item). If no location has
+    one, the error names the SKU.
     """
     keys = {"source": f"{route.source}|{route.sku}"}
     keys["destination"] = f"{route.destination}|{route.sku}"
@@ -102,10 +107,10 @@ def refuse_beyond_stock(
 ) -> None:
     """Raise `ServiceError` if units > max(0, on-hand - promised units) of the source `inv_key`.
 
-    Promised units are allocated to customers or part of a planned transfer. The transfer with the
-    leaving row `besides` doesn't count: it is the one to check. `or_else` is a next step to add to
-    the message. A key that is no longer ranged is not checked. The item's row stays locked until
-    the transaction ends.
+    Promised units are allocated to customers or part of a planned transfer. If the caller ships a
+    planned transfer, `besides` is the id of its leaving row, whose units then don't count as
+    promised. `or_else` is a next step to add to the message. A key without a policy is not checked.
+    The item's row stays locked until the transaction ends.
     """
     # Lock in a separate statement, so that the next statement sees what others committed before the
     # lock.

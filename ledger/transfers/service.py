@@ -40,7 +40,7 @@ def plan_transfer(
 ) -> Transfer:
     """Plan a transfer; its units are then on order at the destination.
 
-    With `reorder_id`, the transfer answers that need.
+    With `reorder_id`, the transfer answers the need (proposed reorder) with this id.
 
     Raises:
         ServiceError: a location doesn't range the item, the due day is past, or the source has too
@@ -117,7 +117,7 @@ def ship_transfer(
 
 
 def _leaving(units: int, leaves_at: datetime, actor: str | None) -> Mapping[str, object]:
-    """Return the columns that both rows of an unplanned transfer have in common."""
+    """Return the columns that both rows of an unplanned transfer share, with their values."""
     return {
         "status": "shipped",
         "planned_units": units,

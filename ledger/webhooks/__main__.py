@@ -91,7 +91,7 @@ class Sender:
 
 
 def main() -> None:
-    """Run until SIGTERM or SIGINT."""
+    """Run the sender of webhooks until SIGTERM or SIGINT."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webui.config.settings")
     django.setup()
     configure_logging(service=SERVICE)

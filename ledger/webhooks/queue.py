@@ -35,7 +35,7 @@ class _Hook:
 
 
 def queue_all() -> int:
-    """Turn new events into messages for each active webhook; return how many were queued."""
+    """Turn new events into messages for each active webhook; return the number of new messages."""
     return sum(_queue(int(webhook_id)) for webhook_id in fetch_column(_BEHIND))
 
 

@@ -61,7 +61,7 @@ class Owner:
 
 @dataclass(frozen=True, slots=True)
 class RegisterWebhook:
-    """An address, the kinds of events that it receives, and a location, empty for all."""
+    """An address, the kinds of events that it receives, and their location ("" for all)."""
 
     url: str
     kinds: tuple[str, ...]
@@ -88,7 +88,10 @@ class Registered:
 
 @dataclass(frozen=True, slots=True)
 class Which:
-    """The webhook of a command. Without `person_id`, it may belong to any account."""
+    """The webhook that a command changes, and the actor of the command.
+
+    With `person_id`, the webhook must belong to this account.
+    """
 
     webhook_id: int
     actor: str
@@ -166,8 +169,8 @@ def stop_webhook(which: Which) -> None:
 def resume_webhook(which: Which, *, token_id: int | None = None) -> None:
     """Resume a webhook; its waiting events are sent.
 
-    The webhook stops again when a person ends the token `token_id`. With None, it depends on no
-    token.
+    When a person ends the API token `token_id`, the webhook stops. With None, the end of a token
+    doesn't stop it.
     """
 
     def work(hook: _Locked) -> None:

@@ -99,10 +99,11 @@ def due_webhooks() -> list[int]:
 
 
 def send_next(webhook_id: int, attempted: Callable[[str, Answer], None]) -> bool:
-    """Attempt to send the next due message of a webhook; return False without an attempt.
+    """Attempt to send the next due message of a webhook; return True after an attempt.
 
-    The message's row stays locked until the answer is stored. Then `attempted` is called with the
-    message's type and the answer. A webhook whose secret can't be decrypted is stopped.
+    Return False if no message is due. Also return False if the webhook's secret can't be decrypted:
+    the webhook is then stopped. The message's row stays locked until the answer is stored. Then
+    `attempted` is called with the message's type and the answer.
     """
     with ledger_transaction():
         message = read_one(_Next, _NEXT, webhook_id)
