@@ -65,9 +65,9 @@ class Late:
 
 
 def truncated(content: bytes | None, detail: str) -> tuple[bytes | None, str]:
-    """Return a rejected record's bytes, cut to `MOST_BYTES`, and its detail.
+    """Return a rejected record's bytes, cut to `MOST_BYTES`, and `detail`, the text for people.
 
-    If the bytes were cut, the detail states their original length.
+    If the bytes were cut, the text also states their original length.
     """
     if content is None or len(content) <= MOST_BYTES:
         return content, detail

@@ -78,7 +78,7 @@ def document_of(
 
 
 def built(record: str, document: dict[str, Any], build: Callable[[dict[str, Any]], Built]) -> Built:
-    """Return the result of `build` on the document.
+    """Return the value that `build` makes of the document; `record` is the kind for the message.
 
     Raises:
         UnreadableRecord: a field is missing or unexpected in this version.

@@ -119,7 +119,10 @@ def stores_of(person: User | AnonymousUser) -> Scope:
 
 
 def current() -> Scope:
-    """Return the scope of the running request, or `EVERYWHERE` outside of a request."""
+    """Return the scope (the stores of the person) of the running request.
+
+    Outside of a request it is `EVERYWHERE`.
+    """
     return _CURRENT.get()
 
 
@@ -176,7 +179,7 @@ def require_either(first: str, second: str) -> None:
 
 
 def require_company() -> None:
-    """Raise `OutOfScope` unless the scope is everywhere.
+    """Raise `OutOfScope` unless the person works for all stores.
 
     Call this before a change of something that applies to all stores.
     """

@@ -177,7 +177,10 @@ def _check(stores: str, rate: float | None, limit: int | None) -> None:
 def _range_keys(
     file: RetailFile, report: ImportReport, reporter: _Reporter, limit: int | None
 ) -> None:
-    """Read the file once: count its rows, list the refused rows, range the keys of valid rows."""
+    """Read the file once: count its rows, list the refused rows, and range the valid rows' keys.
+
+    To range a key means to give it a policy row.
+    """
     names: dict[str, str] = {}
     keys: dict[tuple[str, str], None] = {}
     for row in islice(file.rows(report.stores), limit):

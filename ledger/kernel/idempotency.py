@@ -62,10 +62,10 @@ def run_command(
     *,
     content: object,
 ) -> R:
-    """Execute `work` as `run_idempotent` does; return its result as a dataclass.
+    """Execute `work` once per command id, as `run_idempotent` does; return a `result`.
 
-    `result` is the class of the result. Its fields must be JSON values, because `app.command`
-    stores them.
+    `result` is the dataclass that `work` returns. Its fields must be JSON values, because
+    `app.command` stores them. A repeated call returns the stored result.
     """
     document = run_idempotent(command_id, kind, actor, lambda: asdict(work()), content=content)
     return typed(result, document)

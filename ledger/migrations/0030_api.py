@@ -3,14 +3,14 @@
 `api_token` has the SHA-256 of a token, its scopes and its expiry. `minute` and `requests` count the
 requests of the current minute, for the rate limit of a token.
 
-`decision_event` has one row for each change of a proposal: opened, revised, decided by a person,
-snoozed or closed. A row gets its id when its transaction commits, under the lock of the action
-chain, which is the last lock of a transaction. So a reader that continues after an id misses no
-event. Only the trigger writes here, with the owner's rights. Every 1,000th event deletes the rows
-older than 90 days.
+`decision_event` has one row for each change of a proposal: opened, revised, decided by a person or
+a job, snoozed or closed. A row gets its id when its transaction commits, under the lock of the
+action chain, which is the last lock of a transaction. So a reader that continues after an id misses
+no event. Only the trigger writes here, with the owner's rights. Every 1,000th event deletes the
+rows older than 90 days.
 
-A promotion can replace a proposal under the same revision, so a change of the logic revision is an
-event too.
+A promotion makes other rules decide. It can replace the content of a proposal without raising the
+proposal's `revision`. So a change of its `logic_revision` is an event too.
 """
 
 from django.db import migrations

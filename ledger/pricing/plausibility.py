@@ -33,7 +33,10 @@ REGULAR: Final = "regular_minor"
 
 @dataclass(frozen=True, slots=True)
 class _Elsewhere:
-    """The lowest and highest cost and regular price of an item at other locations."""
+    """The lowest and highest cost and regular price of an item at other locations.
+
+    A value is None if no other location has one.
+    """
 
     least_cost_minor: int | None = None
     most_cost_minor: int | None = None

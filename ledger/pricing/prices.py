@@ -95,8 +95,11 @@ def set_price(
 ) -> int:
     """Write a price; return its id.
 
-    Raise `Conflict` if another price than `shown_price_id` was written last. With None, this is not
-    checked. Also raise it for an initial price of an item that has prices.
+    Raises:
+        ServiceError: a value breaks a rule, or the price is below the item's floor.
+        ImplausiblePrice: without `is_confirmed`, a price far from the last one.
+        Conflict: another price was written after `shown_price_id`, or an item with prices would get
+            an initial price.
     """
     command.check()
 

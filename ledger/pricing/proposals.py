@@ -137,8 +137,8 @@ def snooze_price(
 ) -> int:
     """Snooze a proposal; return the decision's id.
 
-    The proposal closes, and the rules propose no price until `until_at`, or for one cool-down if it
-    is None.
+    The proposal closes, and the rules propose no price for the item until `until_at`. With None
+    they propose none until the cool-down of its policy has passed.
     """
     until = checked_until(until_at)
     decision = Decision(PRICES, proposal_id, "snooze", shown_revision, actor, until, reason)

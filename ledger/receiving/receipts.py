@@ -118,10 +118,10 @@ def correct_receipt(
     actor: str | None = None,
     command_id: UUID | None = None,
 ) -> ReceiptCorrected:
-    """Replace the units, reason and, if given, time of `actor`'s own receipt, within 48 h.
+    """Correct a receipt that `actor` has made: replace its units and its reason, within 48 h.
 
-    The order line then gets the status that its open units require. A receipt of 0 units needs a
-    reason.
+    The time is replaced only if `delivered` has one. The order line then gets the status that its
+    open units require. A receipt of 0 units needs a reason.
 
     Raises:
         ServiceError: another person received the goods, or a value breaks a rule.

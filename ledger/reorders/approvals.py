@@ -23,12 +23,13 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class ApproveReorder:
-    """A request to order the need `reorder_id`; the person saw its revision `shown_revision`.
+    """A request to order the need (proposed reorder) `reorder_id`.
+
+    The person saw the revision `shown_revision` of the need.
 
     `units` is the quantity to order, None for the proposed quantity. With `parts` None, one line
-    has the whole quantity. Otherwise there is one line per part, and the parts must add up to it.
-
-    Unless `is_confirmed`, a quantity far beyond the suggestion is refused
+    has the whole quantity. Otherwise there is one line per part, and the units of all parts must
+    add up to the quantity. Without `is_confirmed`, a quantity far beyond the suggestion is refused
     (`ledger.ordering.plausibility`).
     """
 

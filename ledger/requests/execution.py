@@ -92,12 +92,12 @@ def fail_interrupted() -> int:
 
 
 def has_open() -> bool:
-    """Return True if a request may run, or has started and not ended."""
+    """Return True if a request waits for its execution, or has started and not ended."""
     return bool(fetch_value(_HAS_OPEN, sorted(CONFIRMED)))
 
 
 def take_next() -> Request | None:
-    """Return the oldest request that may run, marked as started, or None if there is none."""
+    """Mark the oldest request that may run as started, and return it; None if there is none."""
     with ledger_transaction():
         taken = fetch_column(_NEXT, sorted(CONFIRMED))
     return request_with(int(taken[0])) if taken else None

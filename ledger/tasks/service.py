@@ -26,7 +26,10 @@ LONGEST_REASON: Final = 500
 
 @dataclass(frozen=True, slots=True)
 class OpenVariance:
-    """A locked task about a count's variance. `status` of the count is draft or approved."""
+    """A locked task about a count's variance (counted minus expected units).
+
+    `status` is the status of the count: draft or approved.
+    """
 
     kind: str
     subject: str
@@ -80,7 +83,9 @@ def acknowledge_variance(
     actor: str,
     command_id: UUID | None = None,
 ) -> int:
-    """Acknowledge the variance of an approved count and clear its task; return the variance.
+    """Acknowledge the variance of an approved count and clear its task.
+
+    Return the variance: counted minus expected units.
 
     Raises:
         ServiceError: no such task, the count is still a draft, or `actor` has counted it.
