@@ -261,9 +261,9 @@ def _void_drafts(inv_key: str, now: datetime, actor: str) -> int | None:
 
 
 def _wants_second(inv_key: str, draft: _VoidedDraft, now: datetime) -> bool:
-    """Return True if this draft could only have been approved after a second count.
+    """Return True if this draft needed a second count, so that nobody could approve it.
 
-    Return False for a draft older than 48 h, which can't be approved at all.
+    Return False for a draft older than 48 h, which can't be approved for that reason alone.
     """
     if not checks.is_correctable(draft.occurred_at, now):
         return False

@@ -114,9 +114,8 @@ def range_items(
     """Write policies of new items (range them) and their opening counts, in one statement each.
 
     Return the number of new items. An item that is ranged already keeps its policy and gets no
-    opening count. `occurred_at` is the
-    time of the counts, None for the present time. All policies of one call must set the same
-    columns.
+    opening count. `occurred_at` is the time of the counts, None for the present time. All policies
+    of one call must set the same columns.
     """
     documents = [_document(item, actor) for item in items]
     if any(document.keys() != documents[0].keys() for document in documents):

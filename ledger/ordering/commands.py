@@ -73,7 +73,7 @@ class ConfirmOrderLine:
 
     More units than were ordered need `beyond_order_allowed`. 0 units close the line and need
     `closing_allowed`. Pages and the API set `closing_allowed` only after the person has confirmed
-    that the line closes. Other callers keep its default.
+    that the line closes. Other callers keep the default True.
     """
 
     line_id: int

@@ -155,8 +155,8 @@ def _freshness(case: Case) -> Iterable[Reason | None]:
 def reasons_to_wait(cases: Iterable[Case]) -> dict[str, tuple[Reason, ...]]:
     """Return the reasons to wait by reorder id; a need without reasons is ordered automatically.
 
-    `cases` must contain all needs of each group (supplier and location). The sum of their values is
-    compared with the supplier's minimum.
+    `cases` must contain all needs of each group (supplier and location). The values of those
+    without any other reason are added up and compared with the supplier's minimum.
     """
     found = {case.reorder_id: (case, own_reasons(case)) for case in cases}
     reached: dict[tuple[str | None, str], int] = defaultdict(int)

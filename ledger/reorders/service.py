@@ -44,7 +44,7 @@ HELD_AFTER: Final = {"held-rejected": "rejected", "held-short": "accepted"}
 
 @dataclass(frozen=True, slots=True)
 class _Episode:
-    """The state of a key's latest need in the read model, for example `held-rejected`; its id."""
+    """A key's latest need in the read model: its state, for example `held-rejected`, and its id."""
 
     episode_state: str
     reorder_id: str | None
