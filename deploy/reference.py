@@ -19,7 +19,7 @@ Named = tuple[Words, TyperCommand]
 
 FOLDER: Final = PROJECT / "docs" / "reference"
 SETTINGS: Final = PROJECT / ".env.example"
-_MADE: Final = "This page is generated: change the code, then run `make docs`.\n"
+_MADE: Final = "`make docs` generates this page from the code. To change a text, change the code.\n"
 # Exit codes of a command that defines no others.
 _COMMON_CODES: Final = (
     (0, "done"),
@@ -99,19 +99,20 @@ def _exit_codes() -> str:
             _MADE,
             "## Commands\n\n| code | meaning |\n|---|---|",
             *rows,
-            "\nA command that locks a run ends with 75 if another process holds the lock.\n",
+            "\nIf another process works on the same run of a backfill, a command ends with 75.\n",
             "## Workers and sinks\n",
-            "The supervisor restarts the process with a growing delay. `inventory doctor` names a",
-            "process that keeps ending, with the command that repairs it.\n",
+            "*Sinks* are projector and actuator, which write records from Kafka to Postgres.",
+            "If a worker or sink ends, the supervisor restarts it, each time after a longer delay.",
+            "`inventory doctor` names a process that keeps ending, and prints a repair command.\n",
             "| code | meaning | repair |\n|---|---|---|",
             *own,
-            "\nA negative code is the number of the signal that ended the process.\n",
+            "\nA negative code is the number of a signal: -9 means that SIGKILL ended it.\n",
         ]
     )
 
 
 def _shown(command: str) -> str:
-    alone = "none: once the cause is removed, the next restart is enough"
+    alone = "none: remove the cause, and the next restart of the supervisor is enough"
     return f"`{command.strip()}`" if command else alone
 
 
@@ -133,9 +134,9 @@ def _settings() -> str:
             "# Settings\n",
             _MADE,
             "Set these environment variables for `inventory up`, or in `.env` for",
-            "`docker-compose.yml`. A misspelt name is refused. `inventory up` sets secrets,",
-            "addresses and names of workers itself. It passes log level, limits, session times,",
-            "proof hour and company on to its processes.\n",
+            "`docker-compose.yml`. Commands refuse a misspelt name. `inventory up` itself sets the",
+            "secrets, addresses and names of workers for its processes. Terms such as home and",
+            "generation are in the [glossary](glossary.md).\n",
             "| variable | default | note |\n|---|---|---|",
             *rows,
             "",

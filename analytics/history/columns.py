@@ -105,9 +105,7 @@ KEY: Final = (
 )
 POSITION: Final = (
     Column("partition", INTEGER),
-    Column(
-        "offset", BIGINT, "offset of the record; write `t.offset`: the bare name is SQL's keyword"
-    ),
+    Column("offset", BIGINT, "offset of the record; a keyword of SQL, so write `t.offset`"),
 )
 
 _EPOCH: Final = date(1970, 1, 1)

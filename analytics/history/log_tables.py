@@ -122,7 +122,7 @@ MOVEMENTS: Final = HistoryTable(
         ),
         Column("on_hand_units", BIGINT, "signed units; for a count, its variance"),
         Column("unavailable_units", BIGINT, "signed units"),
-        Column("on_hand_after_units", BIGINT, "on-hand until `until_at`, by the count rule"),
+        Column("on_hand_after_units", BIGINT, "on-hand until `until_at` (domain.md 2.4)"),
         Column("stock_known", BOOLEAN, "true from the first count on"),
         *POSITION,
     ),

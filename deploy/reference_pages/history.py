@@ -17,10 +17,16 @@ _SOURCES: Final = {
 def page() -> str:
     """Return the page docs/reference/history-tables.md without its heading."""
     lines = [
-        "`inventory sql --history` and `analytics.spark()` have these tables. `inventory backfill",
-        "tables` writes them; [Query history](../roles/analyst.md#query-history) shows their use.",
-        "Times are UTC. Money is in minor units. `store` is column `location` of Postgres. Each",
-        "table has one Parquet file per partition, sorted by the named columns.",
+        "These tables have the history of all stores: the archived records of the topic",
+        "`stock.events` (the log), and the results of a recomputation from these records (a run).",
+        "To read the tables, use `inventory sql --history` or `analytics.spark()`.",
+        "[Query history](../roles/analyst.md#query-history) has examples. `inventory backfill",
+        "tables` writes the files: one Parquet file per table and partition, sorted by the columns",
+        "that each table names.",
+        "",
+        "Times are UTC. Money is in minor units, for example cents. `store` is the column",
+        "`location` of Postgres. A row is *in force* if its newest accepted record is not a",
+        "deletion. The [glossary](glossary.md) explains further terms.",
         "",
         "| table | one row per |\n|---|---|",
         *(f"| [`{table.name}`](#{table.name}) | {table.grain} |" for table in TABLES),

@@ -9,10 +9,11 @@ from ledger.webhooks.metrics import FIGURES
 from streams.query.gauges import Measurable, register
 from streams.query.metrics import Metrics
 
-_ABOUT = """[Metrics](../metrics.md) shows how to collect them and where each signal is.
-Labels have few values each, never keys. A histogram has `_bucket`, `_sum` and `_count`. A counter
-starts at 0 with its process. Each process also has the usual `process_…` metrics: CPU, resident
-bytes, open files.
+_ABOUT = """[Metrics](../metrics.md) shows how to collect these metrics. The [glossary](glossary.md)
+explains terms such as chunk, fold, restore, heartbeat row and dedupe ring. Each label has few
+values, for example the partitions. A histogram has the series `_bucket`, `_sum` and `_count`. A
+counter starts at 0 with its process. Each process also has the usual metrics `process_…`: CPU time,
+resident bytes and open files.
 """
 _HEAD = "\n| metric | kind | labels | meaning |\n|---|---|---|---|\n"
 

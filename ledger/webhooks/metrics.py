@@ -29,14 +29,14 @@ _ATTEMPTS: Final = Figure(
     "inventory_webhook_attempts_total",
     "counter",
     ("kind", "result"),
-    "Attempts to deliver a message: `delivered`, `refused` by the receiver's status, "
-    "`timeout`, or `unreachable` without a connection",
+    "Attempts to deliver a message: `delivered`, `refused` (the receiver answered with an error), "
+    "`timeout`, or `unreachable` (no connection)",
 )
 _ENDPOINTS: Final = Figure(
     "inventory_webhook_endpoints",
     "gauge",
     ("state",),
-    "Webhooks that are active, or stopped by a person or by the sender",
+    "Webhooks: `active`, or `stopped` by a person or by the sender",
 )
 _WAITING: Final = Figure(
     "inventory_webhook_waiting_messages",
@@ -54,7 +54,7 @@ _DEAD: Final = Figure(
     "inventory_webhook_given_up_messages",
     "gauge",
     ("kind",),
-    "Messages that were given up and that a person may replay",
+    "Messages that the sender no longer tries to deliver; a person may send them again",
 )
 _GAUGES: Final = (_ENDPOINTS, _WAITING, _OLDEST, _DEAD)
 FIGURES: Final = (_ATTEMPTS, *_GAUGES)

@@ -62,12 +62,12 @@ def register(worker: Measurable) -> Readings:
     _of_ownership(readings, worker)
     _of_snapshots(readings, worker)
     gauge = readings.gauge
-    gauge("logic_revision", "Revision of the rules", lambda: one(LOGIC_REVISION))
-    gauge("generation", "Generation of the log", lambda: one(worker.settings.generation))
+    gauge("logic_revision", "Number of the rules", lambda: one(LOGIC_REVISION))
+    gauge("generation", "Number of the source log", lambda: one(worker.settings.generation))
     gauge("ready", "1 while all assigned partitions are restored", lambda: one(is_ready(worker)))
     gauge(
         "watchdog_silent_seconds",
-        "Longest time for which a partition with waiting records has handled none",
+        "Longest time for which the worker has handled none of a partition's waiting records",
         lambda: one(worker.watchdog.silent_s(time.monotonic(), _lags(worker))),
     )
     gauge(
@@ -80,7 +80,7 @@ def register(worker: Measurable) -> Readings:
     )
     readings.counter(
         "transaction_seconds",
-        "Sum of the times from begin to commit of transactions, which may overlap",
+        "Sum of the times from begin to commit of all transactions; transactions may overlap",
         lambda: one(worker.producers.committing_s),
     )
     return readings
@@ -97,7 +97,7 @@ def _of_partitions(readings: Readings, worker: Queryable) -> None:
     )
     gauge(
         "rest_bytes",
-        "Compressed bytes of the states at rest",
+        "Bytes of the states that are stored compressed, because they are not in use",
         of_each(lambda owned: owned.cold.payload_bytes),
     )
     gauge(
@@ -107,12 +107,12 @@ def _of_partitions(readings: Readings, worker: Queryable) -> None:
     )
     gauge(
         "dedupe_ring_records",
-        "Records by which a re-sent change is recognised",
+        "Recent records that are kept to recognise a record that was sent twice",
         of_each(lambda owned: len(owned.partition.ring)),
     )
     gauge(
         "dedupe_ring_seconds",
-        "Newest commit time minus the commit time of the ring's first record",
+        "Newest commit time minus the commit time of the first record of the dedupe ring",
         of_each(lambda owned: owned.partition.ring.span_us / SECOND_US),
     )
     _of_extent(readings, worker)
@@ -129,17 +129,17 @@ def _of_extent(readings: Readings, worker: Queryable) -> None:
     )
     gauge(
         "lag_seconds",
-        "Age of the state while records wait; 0 if none waits",
+        "Age of the state while records wait to be folded; 0 if none waits",
         of_each(lambda owned: _lag(worker, owned)[1]),
     )
     gauge(
         "as_of_age_seconds",
-        "Wall clock minus the newest commit time in the state",
+        "Present time minus the newest commit time in the state",
         of_each(lambda owned: _age(owned.as_of_us)),
     )
     gauge(
         "heartbeat_age_seconds",
-        "Wall clock minus the commit time of the newest heartbeat row",
+        "Present time minus the commit time of the newest heartbeat row in the state",
         of_each(lambda owned: _age(worker.metrics.beats_us.get(owned.number))),
     )
 
@@ -154,7 +154,7 @@ def _of_ownership(readings: Readings, worker: Queryable) -> None:
     )
     gauge(
         "partitions_ready",
-        "Assigned partitions that are restored",
+        "Assigned partitions whose state is restored",
         lambda: one(len(ownership.ready)),
     )
     counter(
@@ -188,13 +188,13 @@ def _of_snapshots(readings: Readings, worker: Measurable) -> None:
     )
     counter(
         "snapshots_discarded",
-        "Snapshot files that could not be used; a full restore replaced each",
+        "Snapshot files that could not be used; a restore from the changelogs replaced each",
         lambda: one(counts.discarded),
     )
     counter("snapshot_seconds", "Time spent on writing snapshots", lambda: one(counts.seconds))
     readings.gauge(
         "snapshot_age_seconds",
-        "Time since this process wrote a snapshot of the partition; grows while no records arrive",
+        "Time since the worker wrote a snapshot of the partition; it grows while no records arrive",
         _each(worker, lambda owned: _since(counts.at_s.get(owned.number))),
     )
 

@@ -52,15 +52,15 @@ class Metrics:
         ProcessCollector(registry=self.registry)  # CPU seconds, resident bytes, open files
         self._records = self._counter("records", "Records of stock.events by verdict", "verdict")
         self._rejected = self._counter("rejected", "Rejected records by reason", "reason")
-        self._late = self._counter("late", "Records with sales of expired windows")
+        self._late = self._counter("late", "Records with late sales that no window counts")
         self._decisions = self._counter(
-            "decisions", "Sent decisions: `made` by a fold, or sent `again` by the timer", "how"
+            "decisions", "Sent decisions: `made` from a record, or sent `again` while open", "how"
         )
         self._clamps = self._counter(
-            "price_clamps", "Price decisions whose price a clamp has changed, by clamp", "clamp"
+            "price_clamps", "Price decisions, by the limit (clamp) that changed the price", "clamp"
         )
         self._skipped = self._counter(
-            "skipped", "Records left unhandled because their partition was revoked"
+            "skipped", "Fetched records that were not handled, because their partition was revoked"
         )
         self._chunk_seconds = self._histogram(
             "chunk_seconds", "Time to fold one chunk and commit its output", _CHUNK_S
@@ -70,11 +70,11 @@ class Metrics:
         )
         self._freshness = self._histogram(
             "freshness_seconds",
-            "Time from a heartbeat row's commit in Postgres to the commit of the state with it",
+            "Time from a heartbeat row's commit in Postgres until the worker commits its record",
             _FRESH_S,
         )
         self._loop_delay = self._histogram(
-            "event_loop_delay_seconds", "Delay with which the event loop calls a timer", _DELAY_S
+            "event_loop_delay_seconds", "Time by which the event loop calls a timer late", _DELAY_S
         )
         self._queries = self._counter("queries", "Answered requests", "route", "code")
         self._query_seconds = self._histogram(
