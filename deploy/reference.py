@@ -20,6 +20,12 @@ Named = tuple[Words, TyperCommand]
 FOLDER: Final = PROJECT / "docs" / "reference"
 SETTINGS: Final = PROJECT / ".env.example"
 _MADE: Final = "`make docs` generates this page from the code. To change a text, change the code.\n"
+_ABOUT_COMMANDS: Final = (
+    "Commands work on the stack of `INVENTORY_HOME`, unless they state something else. Terms such\n"
+    "as run, deciding revision, difference and key are in the [glossary](glossary.md). For a run,\n"
+    "`last` is the newest one. If a command states no exit codes, those of [exit\n"
+    "codes](exit-codes.md#commands) apply.\n"
+)
 # Exit codes of a command that defines no others.
 _COMMON_CODES: Final = (
     (0, "done"),
@@ -36,7 +42,7 @@ def page_of(name: str) -> str:
 
 def _cli() -> str:
     commands = list(_commands(cast(TyperGroup, get_command(app)), ("inventory",)))
-    parts = ["# Commands\n", _MADE, *_overview(commands)]
+    parts = ["# Commands\n", _MADE, _ABOUT_COMMANDS, *_overview(commands)]
     for path, command in commands:
         parts += _command(path, command)
     return "\n".join(parts)

@@ -43,7 +43,7 @@ _POLICY: Final = {
     "moq_units": "least quantity of an order",
     "max_order_units": "largest quantity of an order",
     "capacity_units": "largest base position after an order",
-    "guard_days": "base position and order together last longer: flag `cover_over_guard`",
+    "guard_days": "an order after which stock lasts longer has the flag `cover_over_guard`",
     "auto_max_minor": "largest value of an order that a rule may approve",
     "price_mode": "off, advise or auto",
     "regular_minor": "regular price",

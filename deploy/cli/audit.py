@@ -36,8 +36,8 @@ def register(app: typer.Typer) -> None:
 def verify(*, json: Json = False) -> None:
     """Check that no entry of the audit log was changed or removed. Exit 1 if one was.
 
-    Each entry has a hash over itself and the entry before. A file outside of Postgres has the hash
-    of the newest entry.
+    Each entry has a hash over its content and the hash of the entry before. A file outside of
+    Postgres contains the hash of the newest entry, so a removed entry is found, too.
     """
     load_environment()
     from cdc.settings import Connections  # noqa: PLC0415 -- reads the environment loaded above
@@ -68,8 +68,9 @@ def accept(
 ) -> None:
     """Declare the audit log complete as it is now, after a restore of Postgres from a backup.
 
-    A backup lacks the newest entries, which `audit verify` reports as missing. This command adds
-    an entry with the reason and your account. `audit verify` requires that entry from then on.
+    A backup lacks the newest entries, so `audit verify` reports them as missing. This command adds
+    an entry with the reason and your account. From then on, `audit verify` accepts the gap, and
+    requires the new entry.
     """
     load_environment()
     import psycopg  # noqa: PLC0415 -- other verbs start without it

@@ -78,10 +78,11 @@ def run(
 ) -> None:
     """Recompute every key from the first record on, with the rules that the workers use.
 
-    With --code, --ref or --set the run uses the rules of another revision. `backfill publish` can
-    then fill the changelogs of that revision from the run. `backfill plan` shows what a run would
-    do. A run that could not be published is refused, unless --what-if allows it. A run with --from
-    has every state, but no decision before its base run's end. It can't be published or compared.
+    With --code, --ref or --set the run uses other rules, with a logic revision of their own.
+    `backfill publish` can then make the states of the run the states of that revision. `backfill
+    plan` shows what a run would do. The command refuses a run that could not be published, unless
+    --what-if allows it. A run with --from has all states, but only the decisions after the end of
+    the run from which it starts. Such a run can't be published or compared.
     """
     filters = (key, store, item, supplier)
     request = options.request_of(engine, until, buckets, filters, archive, base)
@@ -165,8 +166,9 @@ def publish(
 ) -> None:
     """Fill the changelogs of a logic revision from a run, so that its workers need no replay.
 
-    The run must use the committed rules of this code (or of --code), and the present log. The
-    revision must have no state yet. After an interruption start the command again.
+    The run must have the same rules as this code (or as --code), without uncommitted changes. Its
+    archive must be of the present topic stock.events. The revision must have no state yet. If the
+    command is interrupted, start it again.
     """
     options.refuse_other_project(code)
     load_environment()

@@ -26,11 +26,11 @@ def clean(
     ] = False,
     json: Json = False,
 ) -> None:
-    """List files that no manifest lists. With --yes remove them.
+    """List unused files in archive and runs: files that no manifest lists. With --yes remove them.
 
-    Files of runs are deleted: those that killed tasks and killed comparisons left behind. Files of
-    the archive are moved to `former`, because they may be the only trace of a damaged manifest.
-    Runs in use are left out.
+    In runs, the command deletes the files that killed tasks and comparisons left behind. In the
+    archive, it moves the files to the directory `former`, because the manifest itself may be
+    damaged. It leaves out runs that are in use.
     """
     from analytics.archive.checked import unlisted  # noqa: PLC0415 -- loads the file format
     from analytics.archive.manifest import Manifest  # noqa: PLC0415 -- as above

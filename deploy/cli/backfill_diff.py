@@ -29,9 +29,9 @@ _EXPLANATION: Final = ("section", "line", "A", "B", "")
 RunOrLive = Annotated[
     str,
     typer.Argument(
-        help="Finished run: its name, last, or the number of its logic revision. Or live: the "
-        "decisions that the workers published. If several runs fit last or the number, the newest "
-        "one that ends at the other side's offsets is compared."
+        help="Finished run: its name, `last`, or the number of its logic revision. If several runs "
+        "fit, the command takes the newest one that ends at the same offsets as the other side. "
+        "`live`: the decisions that the workers published."
     ),
 ]
 By = Annotated[
@@ -44,7 +44,7 @@ Key = Annotated[
     str | None,
     typer.Option(
         metavar="STORE|SKU",
-        help="Show the first differing record of this key with both explanations.",
+        help="Show the first record after which this key differs, with both explanations.",
     ),
 ]
 Codes = Annotated[
@@ -84,8 +84,8 @@ def diff(
 ) -> None:
     """Compare the decisions of two finished runs over the same records, without Kafka.
 
-    With live as A or B, compare only decisions that wait for an answer: those that the workers
-    published with those of the run at its end. Such a comparison needs the running stack.
+    If A or B is `live`, the command compares only open decisions: those that the workers have
+    published, and those at the end of the run. Such a comparison needs the running stack.
 
     Exit code 0: equal; 1: different; 2: the two sides can't be compared.
     """

@@ -26,10 +26,10 @@ ENGINES: Final = ("local", "spark")
 ARCHIVED: Final = "archived"
 _ARCHIVE: Final = "INVENTORY_ARCHIVE"
 
-RUN: Final = "Name of a run, last, or the number of a logic revision for its newest run."
+RUN: Final = "Name of a run, `last`, or the number of a logic revision for its newest run."
 
 FINISHED_RUN: Final = (
-    "Name of a run, last, or the number of a logic revision for its newest finished run."
+    "Name of a run, `last`, or the number of a logic revision for its newest finished run."
 )
 Run = Annotated[str, typer.Argument(help=FINISHED_RUN)]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -54,9 +54,9 @@ Until = Annotated[
     str | None,
     typer.Option(
         metavar="WHEN",
-        help="End of the history: that of a run (its name, last, or the number of a logic revision "
-        "for its newest run), a time such as 2026-03-02T06:00 (UTC), or archived for the last "
-        "archived record. Default: all committed records.",
+        help="End of the history. A time: such as 2026-03-02T06:00 (UTC). A run: its name, `last`, "
+        "or the number of a logic revision for its newest run; the history ends where this run "
+        "ends. `archived`: the last archived record. Default: all committed records.",
     ),
 ]
 Buckets = Annotated[
@@ -72,7 +72,7 @@ From = Annotated[
     ),
 ]
 Code = Annotated[
-    Path | None, typer.Option(help="Source tree of another logic revision. Default: this one.")
+    Path | None, typer.Option(help="Directory with the sources of other rules. Default: this code.")
 ]
 Ref = Annotated[str, typer.Option(help="Commit, branch or tag of this repository with the rules.")]
 Set = Annotated[
@@ -80,14 +80,14 @@ Set = Annotated[
     typer.Option(
         "--set",
         metavar="COLUMN=VALUE",
-        help="Policy column to set in every policy row, such as hysteresis_units=3; repeatable.",
+        help="Column of the policy to set for all items, such as hysteresis_units=3; repeatable.",
     ),
 ]
 Where = Annotated[
     list[str] | None,
     typer.Option(
         metavar="COLUMN=VALUE,…",
-        help="Policy rows to change, such as family=sS,location=BERLIN-1; repeatable.",
+        help="With --set: only these items, such as family=sS,location=BERLIN-1; repeatable.",
     ),
 ]
 Revision = Annotated[
@@ -108,7 +108,7 @@ Archive = Annotated[
 WholeArchive = Annotated[
     bool,
     typer.Option(
-        "--whole-archive", help="Read the log up to its newest file, not to the run's end."
+        "--whole-archive", help="Read the archive up to its newest file, not to the run's end."
     ),
 ]
 Keys = Annotated[

@@ -42,8 +42,8 @@ def plan(
 ) -> None:
     """Show units, bytes and expected duration of a run, and whether it could be published.
 
-    Nothing is computed. The rules are those of --code, of --ref, of this code, or any of them with
-    the parameters of --set. Exit code 2: a run of this change could not be published.
+    The command computes no state. A run uses the rules of this code, of --code or of --ref. --set
+    changes parameters of these rules. Exit code 2: such a run could not be published.
     """
     request = options.request_of(engine, until, buckets, (key, store, item, supplier), archive)
     origin = options.origin_of(code, ref, changes, where, revision)

@@ -25,11 +25,12 @@ def prove(
     conf: Conf = None,
     json: Json = False,
 ) -> None:
-    """Prove that the live state equals a recomputation of history, and record the result.
+    """Compare the live state with a recomputation of history, and record the result as a proof.
 
-    The recomputation starts from the states of the last proven run, and once a week from the first
-    record. Exit code 1: a key or a proposal differs. Exit code 2: the two sides can't be compared
-    now, for example because workers restore; nothing is recorded.
+    The recomputation starts from the states of the last run that was equal to the live state. Once
+    a week, it starts from the first record. Exit code 1: a key or a proposal differs. Exit code 2:
+    the two sides can't be compared now, for example because workers restore their state; nothing is
+    recorded.
     """
     option_checks.check_choice("--engine", engine, ENGINES)
     connect_django()

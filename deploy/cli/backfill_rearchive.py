@@ -48,10 +48,10 @@ def rearchive(
 ) -> None:
     """Move the archive away, and write it again from the first record of stock.events.
 
-    While the stack runs, the command waits until the archive reaches the end of the topic. Then it
-    compares the records of both archives, partition by partition. Without a stack the archiver of
-    the next `inventory up` writes the archive. Runs of the former archive can't be published any
-    more. If the topic of the running stack lacks its first records, nothing is moved.
+    If the stack runs, the command waits until the new archive reaches the end of the topic. Then it
+    compares the records of both archives, partition by partition. If no stack runs, the archiver of
+    the next `inventory up` writes the new archive. Runs of the former archive can't be published
+    any more. If the topic has lost its first records, the command moves nothing.
 
     Exit code 1: the running stack did not write the archive again, or a partition differs. With
     --report, exit code 1: a partition differs, can't be read, or isn't written again yet.

@@ -30,7 +30,7 @@ Growth = Annotated[
     int,
     typer.Option(
         min=0,
-        help="Number of keys that may differ besides the approved ones, because trade goes on.",
+        help="Number of further keys that may differ at the switch, because trade goes on.",
     ),
 ]
 _COLUMNS: Final = (
@@ -49,8 +49,9 @@ def register(_app: typer.Typer) -> None:
 def review(a: Run, b: Run, *, by: By, json: Json = False) -> None:
     """Ask another person to approve the difference between runs A and B.
 
-    A is a run of the deciding rules, B one of the new rules over the same records. `backfill diff`
-    shows the difference. An approval holds for the keys that differ, not for their quantities.
+    A is a run with the deciding rules. B is a run with the new rules over the same records.
+    `backfill diff` shows the difference. A person approves which keys may differ, not the
+    quantities of these keys.
     """
     connect_django()
     from cdc.settings import Connections  # noqa: PLC0415 -- reads the environment
@@ -65,8 +66,8 @@ def approve(
 ) -> None:
     """Approve a difference that another person has sent for review.
 
-    Trade goes on until the switch, so keys outside the approved difference may differ then, too.
-    If more than --growth such keys differ at the switch, the approval lapses.
+    Trade goes on until the switch to the new revision. So further keys may differ then, which the
+    approval doesn't contain. If more than --growth further keys differ, the approval lapses.
     """
     _decide(digest, Verdict("approved", reason, growth), by, json=json)
 
@@ -79,9 +80,9 @@ def reject(digest: Digest, *, by: By, reason: Reason, json: Json = False) -> Non
 def withdraw(digest: Digest, *, by: By, reason: Reason, json: Json = False) -> None:
     """Take back an approval, with a reason. `backfill cutover` then refuses the difference.
 
-    The person who requested the review, the one who approved it, and operators may do so. A second
-    person may approve it again. While the revision decides, its approval can't be withdrawn:
-    `backfill rollback` comes first.
+    Three kinds of people may withdraw an approval: who requested the review, who approved it, and
+    operators. Afterwards, a second person may approve the difference again. While the revision
+    decides, use `backfill rollback` before you withdraw its approval.
     """
     connect_django()
     from ledger.reviews.service import withdraw_review  # noqa: PLC0415 -- needs Django set up

@@ -41,21 +41,22 @@ Days = Annotated[
 LeadTimes = Annotated[
     str,
     typer.Option(
-        help="Lead times: history (drawn from the supplier's past lead times; from the policy if "
-        "there are none) or policy."
+        help="`history`: drawn from the past lead times of the supplier, or from the policy if "
+        "there are none. `policy`: the lead times of the policy."
     ),
 ]
 Demand = Annotated[
     str,
     typer.Option(
-        help="Demand: estimated (recorded sales, plus an estimate for times without stock) or "
-        "recorded."
+        help="`estimated`: recorded sales, plus an estimate for times without stock. `recorded`: "
+        "recorded sales only."
     ),
 ]
 Parameters = Annotated[
     str,
     typer.Option(
-        help="Parameters to which a scenario's changes apply: log (each at its time) or latest."
+        help="Parameters that a scenario changes. `log`: those that were in force at each time. "
+        "`latest`: the newest ones, for the whole history."
     ),
 ]
 Seed = Annotated[int, typer.Option(help="Seed of the lead times that are drawn from history.")]
@@ -109,10 +110,11 @@ def simulate(
 ) -> None:
     """Simulate the archived history with other parameters: fill rate, stock, orders, margin.
 
-    Purchase orders and receipts of history are replaced by those that follow from the decisions of
-    the rules. Nothing is published and no stack is needed. The baseline, a scenario without
-    changes, always runs, too. Order days, approval, lead times, demand and --parameters apply to
-    the baseline as to every scenario.
+    The simulation replaces the purchase orders and receipts of history by those that follow from
+    the decisions of the rules. It publishes nothing and needs no stack. Besides the scenarios that
+    you give, it always simulates a baseline: a scenario without changes. These options apply to
+    all scenarios and to the baseline: --approval-minutes, --order-days, --lead-times, --demand and
+    --parameters.
     """
     from analytics.engines.selection import Selection  # noqa: PLC0415 -- loads Parquet
     from analytics.simulation import engine as engines  # noqa: PLC0415 -- loads Parquet

@@ -48,10 +48,10 @@ def shadow(
 ) -> None:
     """Start the workers of a revision beside the stack, and compare its decisions continuously.
 
-    With --code the workers are started if they don't run. Their decisions reach no page. Ctrl-C
-    ends the comparison and leaves the workers running. Exit code 1: a key differed in the last
-    comparison. With --approval, keys of the approved difference don't count. The command ends if a
-    worker runs other rules than the approved ones, for example after an edit of its tree.
+    If the workers don't run, --code starts them. Their decisions reach no page. Ctrl-C ends the
+    comparison, but not the workers. Exit code 1: a key differed in the last comparison. With
+    --approval, keys of the approved difference don't count. The command ends if the rules of a
+    worker are not the approved rules, for example because somebody has edited its sources.
     """
     option_checks.check_seconds("--every", every)
     load_environment()
@@ -86,8 +86,8 @@ def cutover(
 
     The command compares both revisions at the present end of the log. If more unapproved keys
     differ than the approval allows, it switches nothing and the approval lapses. Without --approval
-    no key may differ. Pages then show the revision's proposals; all others are closed. `backfill
-    rollback` goes back.
+    no key may differ. After the switch, pages show the proposals of this revision, and the
+    proposals of the former revision are closed. `backfill rollback` switches back.
     """
     load_environment()
     from cdc.settings import Connections  # noqa: PLC0415 -- reads the environment
@@ -109,9 +109,10 @@ def rollback(
 ) -> None:
     """Let the former revision decide again. No approval is needed.
 
-    The former revision's workers must run and have caught up. To undo a rollback, use `cutover`.
-    Orders that people made meanwhile are facts in the log, so the former revision knows them. The
-    command asks for no password: only an account that can read the home's files can run it.
+    The workers of the former revision must run and must have folded all records. They also know the
+    orders that people made after the cut-over, because these orders are records of the log. To undo
+    a rollback, use `cutover`. The command asks for no password: only an account of this machine
+    that can read the files of INVENTORY_HOME can run it.
     """
     load_environment()
     from cdc.settings import Connections  # noqa: PLC0415 -- reads the environment

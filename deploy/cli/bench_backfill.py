@@ -20,7 +20,7 @@ ENGINES: Final = ("local", "local[2]", "cluster-1", "cluster-2")
 def bench_backfill(
     *,
     records: Annotated[
-        str, typer.Option(help="Sizes of histories in records, separated by commas.")
+        str, typer.Option(help="Numbers of records of the histories, separated by commas.")
     ] = "50000",
     keys: Annotated[int, typer.Option(help="Number of item-locations.")] = 2_000,
     engines: Annotated[
@@ -41,8 +41,8 @@ def bench_backfill(
 ) -> None:
     """Measure recomputations: records/s, CPU, orchestration and memory. Needs no stack.
 
-    Figures are comparable only within one call. The command ends with an error if two engines give
-    different results.
+    Orchestration is the share of driver and JVMs in the CPU time. Compare only figures of the
+    same call. The command ends with an error if two engines give different results.
     """
     numbers = option_checks.parse_ints("--records", records, "50000,1000000")
     option_checks.check_int("--keys", keys)

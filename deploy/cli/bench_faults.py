@@ -51,20 +51,20 @@ def bench_faults(
     freeze: Annotated[float, typer.Option(help="Seconds that a process stays frozen.")] = 20.0,
     every: Annotated[
         float | None,
-        typer.Option(help="Seconds between faults. Default: until workers show a later sale."),
+        typer.Option(help="Seconds between faults. Default: until workers show a new sale."),
     ] = None,
     every_kind: Annotated[
         bool, typer.Option("--all", help="Cause every known fault once, on a separate stack.")
     ] = False,
     only: Annotated[
         str,
-        typer.Option(help="With --all: parts of the names of faults, separated by commas."),
+        typer.Option(help="With --all: only faults whose names contain one of these texts."),
     ] = "",
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Kill and freeze processes of the running stack under load. Then run `verify`.
 
-    Exit 1 if `verify` finds a difference.
+    A freeze is SIGSTOP, and SIGCONT after some seconds. Exit 1 if `verify` finds a difference.
     """
     if every_kind:
         raise typer.Exit(0 if bench_all_faults.run(only, json=json) else 1)

@@ -20,11 +20,11 @@ def bench_hot(
     clients: Annotated[int, typer.Option(help="Number of clients that sell at once.")] = 32,
     seconds: Annotated[int, typer.Option(help="Seconds of each block.")] = 20,
     items: Annotated[
-        str, typer.Option(help="Numbers of items; one series of four blocks for each.")
+        str, typer.Option(help="Numbers of sold items; four blocks for each number.")
     ] = "1,10000",
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Compare checkouts of one hot item with a stock row that a trigger updates.
+    """Compare this stack with a stock row that a trigger updates, when many sell one item at once.
 
     The stack of this machine must be running. The sold lines stay in it, at locations BENCH-….
     """

@@ -30,7 +30,7 @@ Basket = Annotated[
 ]
 Pages = Annotated[
     int,
-    typer.Option(help="Open pages: one in a browser, the others as event streams without one."),
+    typer.Option(help="Open pages: one in a browser, the others as event streams only."),
 ]
 Rest = Annotated[
     float, typer.Option(help="Seconds for which CPU time is measured without any sale line.")
@@ -53,7 +53,7 @@ def bench_pipeline(
     warm_up: WarmUp = 30.0,
     json: Json = False,
 ) -> None:
-    """Measure the time from a commit to state, read model and page, and CPU time per sale line."""
+    """Measure the time from a commit to worker, read model and page, and CPU time per sale line."""
     offered = option_checks.parse_ints("--rates", rates, "2000,4000")
     for name, number in (("latency-rate", latency_rate), ("paint-rate", paint_rate)):
         option_checks.check_int(f"--{name}", number)

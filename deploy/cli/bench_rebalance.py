@@ -24,7 +24,8 @@ def bench_rebalance(
 ) -> None:
     """Measure how old numbers get while workers stop, restart and join. Needs a running stack.
 
-    Measures two workers, and restores the former number of workers at the end or after an error.
+    The command sets the number of workers to two. At the end, or after an error, it restores the
+    former number.
     """
     option_checks.check_int("--rounds", rounds)
     home = Home(default_home())

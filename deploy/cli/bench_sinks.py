@@ -30,8 +30,8 @@ def bench_sinks(
 ) -> None:
     """Measure archiver, projector, actuator and live feed, each alone. Needs no stack.
 
-    The records of the workers are computed with the rules and written before the measurement. Ends
-    with an error if a sink has skipped records or written wrong contents.
+    Before the measurement, the command computes the records that workers would write. It ends with
+    an error if a process skips records or writes wrong contents.
     """
     option_checks.check_int("--records", records, least=LEAST_RECORDS)
     option_checks.check_int("--keys", keys)

@@ -20,15 +20,16 @@ def bench_verify(
     load: Annotated[int, typer.Option(help="Sale lines a second during the run.")] = 165,
     seed: Annotated[int, typer.Option(help="Seed of the random sales.")] = 1,
     plant_every: Annotated[
-        int, typer.Option(help="Write one wrong row in every Nth round; the kinds take turns.")
+        int, typer.Option(help="Plant a wrong row in every Nth round, each kind in turn.")
     ] = 2,
     timeout: Annotated[float, typer.Option(help="Seconds to wait for lagging readers.")] = 300.0,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Test `verify`: run it many times under load, with and without a planted wrong row.
 
-    Exit 1 on a false alarm or a missed wrong row, 2 if a round could not compare. Wrong rows belong
-    to a location of this run only. Each is corrected after its comparison.
+    Exit 1 if `verify` reported a difference on correct data, or did not report a wrong row. Exit 2
+    if a round could not compare. The command plants wrong rows only at a location of its own, and
+    corrects each row after the comparison.
     """
     option_checks.check_int("--rounds", rounds)
     option_checks.check_int("--load", load)

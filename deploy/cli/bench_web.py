@@ -31,8 +31,8 @@ def bench_web(
 ) -> None:
     """Measure the pages over many keys: time, bytes, nodes, event streams. Needs no stack.
 
-    Starts its own Postgres and web server, without Kafka. Changes for the event streams go directly
-    to the server.
+    The command starts a Postgres and a web server, but no Kafka. It sends the changes for the event
+    streams directly to the server. Nodes are the elements of a page in the browser.
     """
     option_checks.check_int("--keys", keys, least=LEAST_KEYS)
     option_checks.check_int("--seed", seed, least=0)

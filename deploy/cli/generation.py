@@ -25,7 +25,7 @@ def generation(
 ) -> None:
     """Prepare a new generation: the next start captures all rows of Postgres into empty topics.
 
-    The former topics, archive and snapshots are moved away. Open proposals are closed.
+    The command moves the former topics, archive and snapshots away, and closes open proposals.
     """
     from deploy.stack import generation as generations  # noqa: PLC0415 -- loads the driver
     from inventory.revision import LOGIC_REVISION  # noqa: PLC0415 -- loads the rules

@@ -43,7 +43,8 @@ def register(app: typer.Typer) -> None:
 def verify(*, location: Location = None, timeout: Timeout = 120.0, json: Json = False) -> None:
     """Compare workers and read model with Postgres.
 
-    Exit 1 on a difference. Exit 2 if nothing was compared: no stack runs, or a reader is behind.
+    Exit 1 if a key or window differs. Exit 2 if nothing was compared, because no stack runs, or
+    because workers or projector are behind.
     """
     option_checks.check_seconds("--timeout", timeout, least=1)
     try:
@@ -72,8 +73,8 @@ def explain(
     """Explain an item's numbers: every fact in order, then every line of the arithmetic.
 
     The lines lead from the last count to on-hand, base position, reorder point, order quantity and
-    price. With --json each line is a signed step, a sum or a note, and names its table row and the
-    row's author, if any. Each fact also has its offsets in the log.
+    price. With --json, each line also has the table row that it comes from, and the person who
+    wrote the row. Each fact also has its offsets in the log.
     """
     use_archive(archive)
     load_environment()
@@ -93,14 +94,14 @@ def sales(
     hops: Annotated[
         int,
         typer.Option(
-            help="Number of rows per span; each row ends ten minutes before the next one."
+            help="Number of rows for each of the three times; they end ten minutes apart."
         ),
     ] = 6,
     json: Json = False,
 ) -> None:
     """Show the units of an item sold in the last hour, 24 hours and 7 days, and its sessions.
 
-    A session is a time with sales and without a pause of 30 minutes.
+    A session is a series of sales: it ends when the item has not been sold for 30 minutes.
     """
     if not 1 <= hops <= MOST_HOPS:
         message = f"--hops {hops}: expected 1 to {MOST_HOPS}"
@@ -131,9 +132,9 @@ def fold(
     """Fold a history from standard input with the rules. Needs no service.
 
     Use: inventory fold < history.jsonl. Each line is one JSON record with offset, table, op, key,
-    before, after, lsn and commit_us. Times are epoch microseconds, and offsets rise. The command
-    prints verdict and outputs of each record, then the final state of each key. At an invalid line
-    it stops with exit code 2, the line number and the reason.
+    before, after, lsn and commit_us. Times are epoch microseconds. Each offset is larger than the
+    one before. The command prints verdict and outputs of each record, then the final state of each
+    key. At an invalid line, it prints the line number and the reason, and ends with exit code 2.
     """
     from cdc.contracts.history import fold_history  # noqa: PLC0415 -- loads the rules
     from cdc.contracts.history_records import HistoryError  # noqa: PLC0415 -- loads the rules

@@ -93,10 +93,11 @@ def add(
     ] = False,
     url: Address = "",
 ) -> None:
-    """Create an account and print a link with which the person sets a password, once.
+    """Create an account, and print a link with which the person sets their password.
 
-    Company-wide roles apply to all locations, unless you give stores or regions. An account with
-    --service has no link; `inventory people token` gives it a token.
+    An associate or a manager needs --store, --region or --everywhere. All other roles apply to all
+    locations, unless you give stores or regions. An account with --service has no link; `inventory
+    people token` gives it a token.
     """
     accounts = _accounts()
     from ledger.people import STORE_ROLES  # noqa: PLC0415 -- needs Django set up
@@ -226,7 +227,7 @@ def token(
         str, typer.Option("--label", help="Name of the token, at most 60 characters.")
     ] = "command line",
 ) -> None:
-    """Create a token of the HTTP API and print it, once."""
+    """Create a token of the HTTP API and print it. No other command shows its text again."""
     new = _accounts().create_token_of(
         name=name, token=label, scopes=scope or (), days=days, actor=_me()
     )

@@ -78,7 +78,7 @@ def rejected_show(
 
 @rejected.command("dismiss")
 def rejected_dismiss(ids: Ids, *, reason: Reason) -> None:
-    """Dismiss rejected records after a check. They stay without effect."""
+    """Dismiss rejected records after a check. These records never have an effect."""
     connect_django()
     from ledger.tasks.service import dismiss_rejected  # noqa: PLC0415 -- needs Django set up
 
@@ -97,8 +97,8 @@ def rejected_replay(
 ) -> None:
     """Send rejected records again, after a comparison with Postgres and the workers.
 
-    Without --yes the command only compares, and ends with exit code 1. It refuses records that a
-    replay can't repair, and prints what to do instead.
+    Without --yes the command only compares, and ends with exit code 1. If a replay can't repair a
+    record, the command refuses it and prints what to do instead.
     """
     connect_django()
     from webui.desks.system import replay as replays  # noqa: PLC0415 -- needs Django set up

@@ -81,8 +81,8 @@ def start(
 ) -> None:
     """Start workers of another revision beside the stack. Their decisions reach no page.
 
-    They replay stock.events from the beginning, or continue at their last offsets. The command
-    returns when they are ready.
+    The workers fold stock.events from the beginning. If they ran before, they continue at their
+    last offsets. The command returns when the workers are ready.
     """
     load_environment()
     from deploy.revisions import shadow  # noqa: PLC0415 -- starts processes
@@ -127,7 +127,7 @@ def compare(
     timeout: Timeout = 300.0,
     json: Json = False,
 ) -> None:
-    """List the differences between a revision's decisions and those in force. Exit 1 if any."""
+    """List decisions that differ between a revision and the deciding one. Exit 1 if one differs."""
     settings = _settings()
     from deploy.revisions import compare as comparing  # noqa: PLC0415 -- reads topics
     from deploy.revisions.decisions import Decisions  # noqa: PLC0415 -- as above
@@ -167,9 +167,10 @@ def promote(
 ) -> None:
     """Compare a revision with the deciding one, then make it the deciding one.
 
-    Pages then show its proposals; all others are closed. The command refuses if the revision is
-    behind. If a key differs that is not in the approved difference, it switches nothing and the
-    approval lapses. Without --approval no key may differ. `backfill rollback` switches back.
+    Afterwards, pages show the proposals of this revision, and the proposals of the former revision
+    are closed. The command switches nothing if this revision is behind, or if a key differs that is
+    not in the approved difference. In the second case, the approval lapses. Without --approval no
+    key may differ. `backfill rollback` switches back.
     """
     settings = _settings()
     from deploy.revisions.promote import SwitchRequest  # noqa: PLC0415 -- reads topics

@@ -18,7 +18,7 @@ _LAST: Final = "last"
 Statement = Annotated[
     str,
     typer.Argument(
-        help="One SELECT. Without it: print the address of Postgres; with --history, open a shell."
+        help="One SELECT. Without it, print the URL of Postgres, or open a shell with --history."
     ),
 ]
 History = Annotated[
@@ -68,8 +68,8 @@ def sql(
 ) -> None:
     """Run a read-only query on the stack's Postgres, or with --history on archive and runs.
 
-    The address of Postgres contains no password: it names a password file. --history needs no
-    running stack. Its tables are those of docs/reference/history-tables.md.
+    The URL of Postgres contains no password, but the path of a password file. --history needs no
+    running stack. docs/reference/history-tables.md lists its tables.
     """
     form = _form(as_csv=as_csv, json=json, parquet=parquet)
     if history or question or questions:

@@ -84,8 +84,8 @@ def up(
     seed_data: Annotated[
         str | None,
         typer.Option(
-            help="demo: a sample retailer with history, and live trading. none: nothing."
-            " Default: demo if this home was started with demo before, else none."
+            help="demo: a sample retailer with history, and live trading. none: an empty stack."
+            " Default: demo if INVENTORY_HOME has the sample retailer already, else none."
         ),
     ] = None,
     only: Annotated[
@@ -205,9 +205,9 @@ def hold(
     *,
     release: Annotated[bool, typer.Option("--release", help="End the exemption.")] = False,
 ) -> None:
-    """Exempt a suspended or unresponsive service from repairs, for example for a debugger.
+    """Exempt a service that doesn't answer from repairs, for example while a debugger stops it.
 
-    The supervisor still restarts it after a crash.
+    After a crash, the supervisor still restarts the service.
     """
     from deploy.stack import service_commands  # noqa: PLC0415 -- loads what every part needs to run
 
@@ -221,8 +221,9 @@ def move(
 ) -> None:
     """Move a stopped stack to another directory. The old one becomes a link to it.
 
-    If the old directory is a mount point, it can't become a link. Its files are then copied and
-    kept, and it gets a link `moved-to` that leads every command to the copy.
+    A mount point can't become a link. So if the old directory is one, the command copies the files
+    and keeps the old ones. It creates a link `moved-to` in the old directory, through which later
+    commands find the new directory.
     """
     from deploy.stack.move import move as move_home  # noqa: PLC0415 -- only this verb needs it
 
@@ -241,7 +242,7 @@ def prune(
     *,
     yes: Annotated[bool, typer.Option("--yes", help="Confirm the deletion.")] = False,
 ) -> None:
-    """Delete files that no process reads: data moved to `former`, and rotated logs."""
+    """Delete files that no process reads: rotated logs, and data that was moved to `former`."""
     from deploy.stack import prune as unread  # noqa: PLC0415 -- only this verb needs it
 
     home = _home()

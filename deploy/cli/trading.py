@@ -49,10 +49,10 @@ def simulate(
     scenario: Annotated[str, typer.Option(help=f"Scenario: {', '.join(SCENARIOS)}.")] = "normal",
     size: Annotated[
         str,
-        typer.Option(help="Size of a retailer that is written first if none exists: demo or full."),
+        typer.Option(help="If no retailer exists, write one of this size first: demo or full."),
     ] = "demo",
     leave: Annotated[
-        int, typer.Option(help="Share of proposals left to real people, in thousandths.")
+        int, typer.Option(help="Share of proposals that real people decide, in thousandths.")
     ] = 0,
     patience: Annotated[
         str, typer.Option(help="Seconds before simulated buyers answer a proposal.")

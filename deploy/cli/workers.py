@@ -87,7 +87,7 @@ def _row(row: dict[str, Any]) -> tuple[object, ...]:
 def scale(
     count: Annotated[int, typer.Argument(metavar="N", help="Number of workers, 1 to 12.")],
 ) -> None:
-    """Set the number of workers. Running ones continue while others start or stop."""
+    """Set the number of workers. The others continue while some workers start or stop."""
     from deploy.stack import service_commands  # noqa: PLC0415 -- loads what every part needs to run
 
     seconds = service_commands.scale(_home(), count)
@@ -123,7 +123,7 @@ def restart(
         bool, typer.Option("--rolling", help="Restart all workers, one after another.")
     ] = False,
 ) -> None:
-    """Restart one worker, or with --rolling all. Each waits until the one before serves again."""
+    """Restart one worker. With --rolling, restart all, each when the one before serves again."""
     if rolling == (name is not None):
         message = "expected the name of a worker, or --rolling for all; nothing was restarted"
         raise StackError(message)
@@ -175,12 +175,12 @@ def query(
         int | None, typer.Option("--from", help="Earliest window start, epoch microseconds.")
     ] = None,
     until: Annotated[
-        int | None, typer.Option("--to", help="Upper bound of window starts, epoch microseconds.")
+        int | None, typer.Option("--to", help="Windows that start before, epoch microseconds.")
     ] = None,
-    wait: Annotated[float, typer.Option(help="Seconds to wait for a restoring worker.")] = 2.0,
+    wait: Annotated[float, typer.Option(help="Seconds to wait while a worker restores.")] = 2.0,
     json: Json = False,
 ) -> None:
-    """Query the current state of a key. Any worker answers. Exit 1 without an answer."""
+    """Query the current state of a key from a worker. Exit 1 if no worker answers."""
     option_checks.check_seconds("--wait", wait)
     if not is_key(key):
         message = (

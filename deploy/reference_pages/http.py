@@ -21,8 +21,9 @@ View = Callable[..., Any]
 
 _WORKER: Final = """
 ## Worker
-Every worker answers on loopback: [how to query one](../architecture.md#one-key-now). A schema is
-described in [topics and schemas](topics.md#fields).
+Every worker answers at these addresses, by default on 127.0.0.1 ([how to query a
+worker](../architecture.md#one-key-now)). [Topics and schemas](topics.md#fields) has the fields of
+each answer.
 
 | address | bearer token | schema of the answer |
 |---|---|---|
@@ -45,7 +46,7 @@ def page() -> str:
         for address, kind in ADDRESSES.items()
     ]
     rows.append("| `/metrics` | no | text of Prometheus, see [metrics](metrics.md) |")
-    rows.append(f"| every refusal, status 400 and above | | `{PROBLEM}` |")
+    rows.append(f"| any address, if the status is 400 or above | | `{PROBLEM}` |")
     return done.stdout + _WORKER + "\n".join(rows) + "\n"
 
 
@@ -54,7 +55,9 @@ def _pages() -> Iterator[str]:
     from webui.accounts.gate import API_RULES, STREAMS  # noqa: PLC0415 -- see above
 
     yield "## Pages"
-    yield "The column *roles* names the roles that have the right. *company* means that the person"
+    yield "A person may use an address if they have its right. The column *roles* names the roles"
+    yield "with this right. *everybody* is each person who is logged in. *own account* also is each"
+    yield "person who is logged in, but only for their own account. *company* means that the person"
     yield "must also work in every store."
     yield ""
     yield "| address | method | right | roles | what it does |"
@@ -74,8 +77,8 @@ def _operations() -> Iterator[str]:
 
     yield ""
     yield "## API"
-    yield "For programs with a token, see [the API](../api.md). The token needs the scope, and its"
-    yield "owner the right."
+    yield "Programs call these addresses with a token ([the API](../api.md)). The token must have"
+    yield "the scope of the row, and the owner of the token must have the right."
     yield ""
     yield "| address | method | scope | right | roles | what it does |"
     yield "|---|---|---|---|---|---|"

@@ -15,22 +15,43 @@ _DAY_MS: Final = 86_400_000
 _LIMITS: Final = {"minimum": "at least", "multipleOf": "a multiple of"}
 _SHOWN: Final = ("cleanup.policy", "retention.ms", "retention.bytes")
 
+_FIELDS: Final = (
+    "Each section has the newest version of one schema. A field without *optional* is always",
+    "there. If the type of a field is a name, such as `policy`, a table of this name below the",
+    "schema has its fields. The fields of `policy` have the meanings of the columns of the history",
+    "table [`policies`](history-tables.md#policies). The [glossary](glossary.md) explains terms such",
+    "as level, episode, position and generation. The end of a name is the unit of the field:",
+    "",
+    "| end of the name | unit |",
+    "|---|---|",
+    "| `_us` | microseconds since 1970, UTC |",
+    "| `_units` | units of a product |",
+    "| `_minor` | minor units of the currency, for example cents |",
+    "| `_micro` | millionths |",
+    "| `_permille` | thousandths |",
+    "| `_bp` | hundredths of a percent |",
+    "| `_centidays` | hundredths of a day |",
+)
+
 Schema = dict[str, Any]
 
 
 def page() -> str:
     """Return the page docs/reference/topics.md without its heading."""
     lines = [
-        "`N` in a name is the logic revision. [Contracts](../contracts.md) has keys, writers and",
-        "the rules of versions. `inventory up` creates every topic; auto-creation is off.",
+        "This page has the topics of Kafka, and the fields of each record, answer of a worker and",
+        "file. [Contracts](../contracts.md) has their keys and writers, and the rules for versions.",
         "",
         "## Topics",
+        "`N` in a name is the logic revision, the number of the rules. `inventory up` creates every",
+        "topic. The broker doesn't create topics by itself.",
+        "",
         "| topic | partitions | cleanup | retention | other settings |",
         "|---|---|---|---|---|",
         *map(_topic, TOPICS),
         "",
         "## Fields",
-        "The newest version of each schema. A field without *optional* is always there.",
+        *_FIELDS,
     ]
     kinds = sorted({path.name.partition(".v")[0] for path in _SCHEMAS.glob("*.json")})
     for kind in kinds:

@@ -17,7 +17,7 @@ _YEAR_S: Final = 365 * 86_400
 @never_cache
 @require_POST
 def choose(request: HttpRequest) -> HttpResponse:
-    """Keep the language for a year and return to the page. An unknown language changes nothing."""
+    """Store the chosen language for a year and return to the page; ignore an unknown language."""
     form = LanguageForm(request.POST)
     code, target = form.code, form.target
     is_own = bool(target) and is_own_address(request, target)

@@ -142,7 +142,7 @@ def _sum_text(sheet: selectors.Sheet) -> str:
 @require_POST
 @requires(COUNT)
 def entries(request: HttpRequest, sheet_id: int) -> HttpResponse:
-    """Store entries: a JSON batch of the browser's queue, or the lines of a form."""
+    """Add entries to the sheet: those of a form, or a batch that the browser has queued (JSON)."""
     if request.content_type == "application/json":
         return _keep_batch(request, sheet_id)
     form = LinesForm(request.POST)

@@ -19,7 +19,7 @@ from webui.shell.refusals import refused_text
 @require_GET
 @requires(SEE_REFUSED, company=True)
 def refused(request: HttpRequest) -> HttpResponse:
-    """Show the refused requests of every store, newest first; equal ones of an hour share a row."""
+    """Show refused requests of all stores, newest first; one row for equal requests of an hour."""
     account = query_text(request, "account", accounts.LONGEST_NAME)
     try:
         day = DayForm({"day": query_text(request, "day", 40)}).cleaned()["day"]

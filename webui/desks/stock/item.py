@@ -37,7 +37,7 @@ DESK_LABELS: Final = {
 @require_GET
 @requires(SEE)
 def item(request: HttpRequest, location: str, sku: str) -> HttpResponse:
-    """Show the facts with their running sum, and the figures that the rules derive from them."""
+    """Show the facts of an item with their running sum, and the figures computed from them."""
     return _show(request, location, sku, None)
 
 

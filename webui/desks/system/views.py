@@ -39,7 +39,7 @@ log = structlog.get_logger(__name__)
 @require_GET
 @requires(SEE)
 def system(request: HttpRequest) -> HttpResponse:
-    """Show the chain from Postgres to the pages with lag, age and last errors, and the alarms."""
+    """Show each process from Postgres to the pages with lag and last error, and the alarms."""
     return render_page(request, "system/overview.html", {"seen": overview()})
 
 
