@@ -18,9 +18,9 @@ _SHOWN: Final = ("cleanup.policy", "retention.ms", "retention.bytes")
 _FIELDS: Final = (
     "Each section has the newest version of one schema. A field without *optional* is always",
     "there. If the type of a field is a name, such as `policy`, a table of this name below the",
-    "schema has its fields. The fields of `policy` have the meanings of the columns of the history",
-    "table [`policies`](history-tables.md#policies). The [glossary](glossary.md) explains terms such",
-    "as level, episode, position and generation. The end of a name is the unit of the field:",
+    "schema has its fields. The fields of `policy` have the meanings of the columns of the",
+    "history table [`policies`](history-tables.md#policies). The [glossary](glossary.md) explains",
+    "terms such as level, episode, position and generation. The end of a name is its unit:",
     "",
     "| end of the name | unit |",
     "|---|---|",
@@ -39,12 +39,12 @@ Schema = dict[str, Any]
 def page() -> str:
     """Return the page docs/reference/topics.md without its heading."""
     lines = [
-        "This page has the topics of Kafka, and the fields of each record, answer of a worker and",
-        "file. [Contracts](../contracts.md) has their keys and writers, and the rules for versions.",
+        "This page has the topics of Kafka, and the fields of each record, file and answer of a",
+        "worker. [Contracts](../contracts.md) has keys and writers, and the rules for versions.",
         "",
         "## Topics",
-        "`N` in a name is the logic revision, the number of the rules. `inventory up` creates every",
-        "topic. The broker doesn't create topics by itself.",
+        "`N` in a name is the logic revision, the number of the rules. `inventory up` creates all",
+        "topics. The broker doesn't create a topic by itself.",
         "",
         "| topic | partitions | cleanup | retention | other settings |",
         "|---|---|---|---|---|",
