@@ -117,7 +117,7 @@ def _change(request: HttpRequest, user: User, attempt: Attempt) -> HttpResponse:
 
 @login_required
 def changed(request: HttpRequest) -> HttpResponse:
-    """Confirm the change."""
+    """Show that the password was changed."""
     assert isinstance(request.user, User)  # noqa: S101 -- login_required let only people through
     return render(request, "accounts/password_changed.html", {"desk": desk_of(request.user)})
 

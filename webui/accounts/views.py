@@ -37,7 +37,7 @@ _MINUTE_S: Final = 60
 
 
 class Login(LoginView):
-    """Password login: one response for unknown names and wrong passwords, 429 beyond a limit."""
+    """Log in: one answer for unknown names and wrong passwords, 429 after too many attempts."""
 
     template_name = "accounts/login.html"
     redirect_authenticated_user = True
