@@ -47,10 +47,11 @@ def duck(
     home: Path | str | None = None,
     diff: Path | str | None = None,
 ) -> "DuckHistory":
-    """Return a read-only DuckDB session with the tables of `spark`, in this process, without a JVM.
+    """Return a read-only DuckDB session over the tables of the history, in this process.
 
-    The parameters are those of `spark`. `rows(statement)` and `ask(question)` return a list of
-    rows, each a dict by column name.
+    The tables and parameters are those of `spark`, but no JVM is needed. `rows(statement)` runs
+    SQL, and `ask(name)` runs a prepared query of `analytics/questions`. Both return a list of rows,
+    each a dict by column name.
 
     Raises:
         analytics.damage.Damage: the run or the archive is damaged, or there is none.

@@ -44,7 +44,7 @@ def state_files(run: Path) -> list[str]:
 
 
 def window_rows(state: bytes) -> Iterator[tuple[str, int, int, int, int, int, int, int, int]]:
-    """Yield a row for each retained window with a sale or return line, oldest first.
+    """Yield a row for each ten-minute window of the state with a sale or return line, oldest first.
 
     The row's values are in the order of `WINDOW_COLUMNS`.
     """
@@ -66,10 +66,10 @@ def window_rows(state: bytes) -> Iterator[tuple[str, int, int, int, int, int, in
 
 
 def session_rows(state: bytes) -> Iterator[tuple[str, int, int, int, int]]:
-    """Yield a row for each selling session in the retained days, oldest first.
+    """Yield a row for each selling session in the days that the state keeps, oldest first.
 
-    A session is a sequence of windows with units sold, less than 30 minutes apart. The row's values
-    are in the order of `SESSION_COLUMNS`.
+    A session is a sequence of ten-minute windows with units sold, less than 30 minutes apart. The
+    row's values are in the order of `SESSION_COLUMNS`.
     """
     found = decode_state(bytes(state))
     for one in sessions({at: row.sold_units for at, row in found.windows.items()}):
@@ -79,9 +79,9 @@ def session_rows(state: bytes) -> Iterator[tuple[str, int, int, int, int]]:
 def hop_rows(state: bytes) -> Iterator[tuple[str, str, int, int, int, int]]:
     """Yield three rows with the units sold in the last hour, the last 24 hours and the last 7 days.
 
-    The values are in the order of `HOP_COLUMNS`. Each span ends at the last window edge at or
-    before the key's stream time. The state has only windows from `covered_from_us` on, so a span
-    that begins earlier lacks some sales.
+    The values are in the order of `HOP_COLUMNS`. Each span ends when the newest complete ten-minute
+    window ends, so at or before the key's stream time (its newest commit time). The state has only
+    windows from `covered_from_us` on, so a span that begins earlier lacks some sales.
     """
     found = decode_state(bytes(state))
     now_us = found.stream_time_us

@@ -44,7 +44,7 @@ class UnknownItem(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """The facts of a key in business order, and the lines of arithmetic that follow from them."""
+    """The facts of a key by business time, and the lines of arithmetic that follow from them."""
 
     inv_key: str
     partition: int

@@ -75,9 +75,10 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class SourcedState:
-    """A state, its completeness, its as-of time and its source.
+    """The state of a key, and its source: a worker, the read model or the archived log.
 
-    `has_windows` is True if the state has its window rows.
+    `as_of_us` is the commit time of the newest record that the state includes. `has_windows` is
+    True if the state has its sales per ten-minute window.
     """
 
     state: KeyState
@@ -151,7 +152,7 @@ def _stock(connection: psycopg.Connection, parameters: dict[str, Any]) -> StockF
 
 
 def read_decision(connection: psycopg.Connection, state: KeyState) -> Source | None:
-    """Return the newest decision row of the key's need, made by a person or a rule."""
+    """Return the newest answer to the key's need (proposed reorder), or None without an answer."""
     parameters = {"key": state.inv_key, "id": state.episode.id}
     found = connection.execute(_DECISION, parameters).fetchone()
     return None if found is None else Source("reorder_decision", *found)

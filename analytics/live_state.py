@@ -25,7 +25,10 @@ from inventory.model.windows import horizon_us
 
 @dataclass(slots=True)
 class _Row:
-    """A window row and the offset of its last source record; `row` is None if dropped."""
+    """Sales of one window, and the offset of the last record that they include.
+
+    `row` is None if the worker has deleted the window row.
+    """
 
     row: WindowRow | None
     offset: int
@@ -98,7 +101,10 @@ class LiveState:
             rows[start_us] = row
 
     def _is_retained(self, window_key: bytes) -> bool:
-        """Return True if the row can still be part of a state: horizons only move forward."""
+        """Return True if the window is not older than the days that its key's state keeps.
+
+        The start of these days only moves forward, so an older row never belongs to a state again.
+        """
         key, _, start_us = window_key.decode().rpartition("@")
         level = self.levels.get(InvKey(key))
         return level is None or int(start_us) + WINDOW_US > horizon_at_us(level)

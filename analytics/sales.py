@@ -38,9 +38,10 @@ class UnknownItem(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class SalesReport:
-    """Hops by span, newest last, and the sessions of 7 days.
+    """Hops (units sold in one span of time) by span, newest last, and the sessions of 7 days.
 
-    A hop is the sum over one span. Hops of a span end ten minutes apart.
+    A span is an hour, 24 hours or 7 days. Hops of a span end ten minutes apart. A session is a time
+    with sales and without a pause of 30 minutes.
     """
 
     inv_key: str
@@ -69,7 +70,7 @@ class SalesReport:
 def sales(
     sku: str, location: str, *, count: int = 6, settings: Connections | None = None
 ) -> SalesReport:
-    """Return the newest `count` hops of each span, ten minutes apart, and the sessions of 7 days.
+    """Return the newest `count` sums of units sold for each span, and the sessions of 7 days.
 
     Raises:
         UnknownItem: the read model has no such key.

@@ -182,7 +182,7 @@ def _repeated(comparer: Comparer) -> tuple[list[Comparison], tuple[str, ...]]:
 def _report(
     comparisons: list[Comparison], undecided: tuple[str, ...], location: str | None, seconds: float
 ) -> VerifyReport:
-    """Return the report. With `undecided` keys only certain differences count."""
+    """Return the report. If keys are `undecided`, only differences that are certain count."""
     first, last = comparisons[0], comparisons[-1]
     keys, windows = _certain(comparisons)
     if not undecided:

@@ -28,7 +28,7 @@ Report = Callable[[int, int], None]  # records archived so far, records missing 
 
 
 def no_report(_archived: int, _missing: int) -> None:
-    """Ignore the progress, for callers that print none."""
+    """Do nothing: the default `report` of callers that print no progress."""
 
 
 class ArchiveBehind(Damage):
@@ -39,7 +39,7 @@ class ArchiveBehind(Damage):
 class MissingRecords:
     """A counter of the records before the offsets `ends` that are not archived yet.
 
-    It raises an error if their number doesn't change for `timeout_s` seconds.
+    `none_left` raises an error if this number doesn't change for `timeout_s` seconds.
     """
 
     directory: Path

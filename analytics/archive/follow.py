@@ -1,6 +1,7 @@
 """Copy `stock.events` into the archive continuously, as a service.
 
-A lock file admits one process at a time. Module `complete` archives up to the offsets of a run.
+A lock file admits one process at a time. For a run that needs newer records, the module `complete`
+archives them.
 """
 
 from collections.abc import Callable, Iterator, Mapping

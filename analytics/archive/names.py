@@ -26,15 +26,18 @@ def former_name(name: str) -> str:
 
 
 def candidates(name: str) -> Iterator[str]:
-    """Yield the names to try: present, former, and present again.
+    """Yield the names under which to look for a file: its present name, former name, present name.
 
-    The archiver may rename the file between the first two attempts.
+    The archiver may rename the file after the first attempt. Then the third attempt finds it.
     """
     yield from (name, former_name(name), name)
 
 
 def present(directory: Path, name: str) -> Path:
-    """Return the path of an existing file of either name, else the path of a new one."""
+    """Return the path of the file, which has its present or former name.
+
+    If there is no such file, return the path with the present name.
+    """
     paths = [directory / each for each in candidates(name)]
     return next((path for path in paths if path.exists()), paths[0])
 

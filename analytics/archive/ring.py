@@ -13,10 +13,10 @@ from inventory.log.dedupe import HORIZON_US, Ring
 def ring_at(
     manifest: Manifest, partition: int, end: int, *, newest_commit_us: int | None, streamed: bool
 ) -> Ring:
-    """Return the ring after all records before `end`, which must be archived.
+    """Return the dedupe ring after all records before offset `end`, which must be archived.
 
-    `newest_commit_us` and `streamed` are the ring's values at `end`. They determine the files to
-    read.
+    `newest_commit_us` and `streamed` are the ring's values at `end`: its newest commit time, and
+    True if Debezium's snapshot is over. They determine the oldest file to read.
     """
     files = [file for file in manifest.files(partition) if file.first_offset < end]
     ring = Ring()
@@ -44,7 +44,7 @@ def ring_at(
 def _first_remembered(
     files: Sequence[ArchiveFile], newest_commit_us: int | None, *, streamed: bool
 ) -> int:
-    """Return the index of the first file that may hold members of the ring.
+    """Return the index of the first file that may hold records whose identities the ring keeps.
 
     Files whose commit times all lie before the dedupe horizon hold only forgotten records. During
     the snapshot phase the ring forgets nothing, so all files are read.

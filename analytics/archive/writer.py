@@ -54,7 +54,10 @@ def arrival(message: Any) -> Arrival:  # noqa: ANN401 -- the message class has n
 
 @dataclass(slots=True)
 class PartitionWriter:
-    """A writer of one partition's records. It takes records in offset order and lists its files."""
+    """A writer of one partition's files. It takes records in offset order.
+
+    It adds each file that it has written to the manifest.
+    """
 
     manifest: Manifest
     partition: int
@@ -67,7 +70,7 @@ class PartitionWriter:
     _facts_wait: bool = False
 
     def restore(self) -> None:
-        """Rebuild the ring from the archive's own files, so that a restart changes no verdict."""
+        """Rebuild the dedupe ring from the archived files, so that a restart changes no verdict."""
         files = self.manifest.files(self.partition)
         if not files:
             return

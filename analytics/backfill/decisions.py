@@ -175,7 +175,10 @@ def differences(
     ends: Mapping[int, int],
     deciding: DecidingRevision | None = None,
 ) -> Iterable[dict[str, Any]]:
-    """Yield each id on which fold and Postgres differ, with decision, proposal and broken rule."""
+    """Yield each id whose decision (of the fold) and proposal (in Postgres) break a rule.
+
+    An entry has the id, the decision, the proposal and the broken rule.
+    """
     for identity in sorted({*decided, *proposed}):
         decision, proposal = decided.get(identity), proposed.get(identity)
         rule = _broken(decision, proposal, ends, deciding or DecidingRevision())

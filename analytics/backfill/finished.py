@@ -12,8 +12,8 @@ from analytics.engines.unit import ManifestRow
 def finished_of(runs: Path, name: str) -> list[Path]:
     """Return the directories of the finished runs that `name` names, newest first; at least one.
 
-    `name` is as in `directories_of`. A run that computes, or that was interrupted, is skipped. If
-    no run is finished, return the unfinished ones; `finished_rows` then raises `UnknownRun`.
+    `name` is as in `directories_of`. Runs in progress and interrupted ones are skipped. If no run
+    is finished, return the unfinished ones; `finished_rows` then raises `UnknownRun`.
 
     Raises:
         UnknownRun: no such run exists.

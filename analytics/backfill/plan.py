@@ -58,7 +58,7 @@ class BaseRun:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A recomputation of everything before `ends`. Equal plans give equal results.
+    """A recomputation of all records before the offsets `ends`. Equal plans give equal results.
 
     `source_topic_id` is the broker's id of the topic that `ends` refer to; None if unknown. With a
     `base` only the states are complete: outputs, late sales and rejected records cover only

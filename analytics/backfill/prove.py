@@ -141,7 +141,7 @@ def delete_others(settings: Connections, kept: Collection[str]) -> None:
 
 
 class Planner:
-    """A planner of one proof. `skipped` lists why bases were not used, one problem each."""
+    """The choice of a base run for one proof. `skipped` has a reason for each base not used."""
 
     def __init__(self, proofs: Path, bases: Sequence[str], engine: str) -> None:
         self.proofs = proofs

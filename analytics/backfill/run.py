@@ -39,7 +39,7 @@ Progress = Callable[[int, int, str], None]  # units done, units planned, name of
 
 
 def _no_progress(_done: int, _planned: int, _unit: str) -> None:
-    """Ignore the progress, for callers that print none."""
+    """Do nothing: the default `progress` of callers that print none."""
 
 
 @dataclass(frozen=True, slots=True)

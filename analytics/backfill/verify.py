@@ -47,12 +47,15 @@ class BackfillVerifyReport:
 
     @property
     def ok(self) -> bool:
-        """Return True if all states are equal, byte for byte, and proposals fit decisions."""
+        """Return True if all states are equal, byte for byte, and `decisions_equal` is True."""
         return not self.keys_differing and self.decisions_equal
 
     @property
     def decisions_equal(self) -> bool:
-        """Return True if the numbers of open reorders are equal, and proposals fit decisions."""
+        """Return True if both sides have equally many open reorders, and all proposals are right.
+
+    A proposal is right if it has the revision and status of its decision.
+    """
         recomputed = sum(row.open_reorders for row in self.run.rows)
         return self.open_reorders_live == recomputed and self.decisions.ok
 

@@ -24,10 +24,10 @@ UNITS_PER_PROCESS = 2
 def run_units(
     units: Sequence[ArchiveUnit], results: Path, *, processes: int | None = None
 ) -> Iterator[ManifestRow | UnitFailed]:
-    """Yield one result per unit as units finish.
+    """Compute the units in a pool of processes. Yield one result per unit as units finish.
 
-    After a failed unit no unit starts, except those that the processes already have: at most
-    `UNITS_PER_PROCESS` each.
+    After a failed unit no further unit is handed out. Each process still computes the units that it
+    already has: at most `UNITS_PER_PROCESS`.
     """
     if not units:
         return
@@ -52,7 +52,11 @@ def opened_pool(most: int, *, processes: int | None = None) -> Iterator[RunTasks
 def _run(
     pool: ProcessPoolExecutor, most: int, units: Sequence[ArchiveUnit], task: Task[Result]
 ) -> Iterator[Result | UnitFailed]:
-    """Keep at most `most` units at the pool. On a busy machine it may run them all unobserved."""
+    """Yield results as units finish. Hand out at most `most` units that are not finished.
+
+    After a failed unit, cancel the waiting ones. On a busy machine the pool may have finished all
+    of them before this process notices the failure.
+    """
     left = iter(units)
     waiting = {_submit(pool, task, unit) for unit in islice(left, most)}
     while waiting:

@@ -55,7 +55,7 @@ class _Hashed:
         self.bytes = 0
 
     def write(self, content: bytes) -> int:
-        """Write and hash."""
+        """Hash and write `content`. Return the number of bytes written."""
         self._hash.update(content)
         self.bytes += len(content)
         return self._stream.write(content)
@@ -85,7 +85,10 @@ class _Hashed:
 
 
 class ResultFile:
-    """A writer of rows of one kind. Each row adds to count and digest."""
+    """A writer of the file with all rows of one kind, for example `states`.
+
+    `rows` counts its rows. `digest` is the sum of their hashes.
+    """
 
     def __init__(self, directory: Path, kind: str) -> None:
         self._schema = SCHEMAS[kind]
@@ -129,7 +132,10 @@ class ResultFile:
 
 
 class RunSink:
-    """A writer of one attempt's files. A killed attempt leaves the directory with its files."""
+    """A writer of the result files of one attempt to compute a unit, one file per kind of rows.
+
+    A killed attempt leaves its directory with the files.
+    """
 
     def __init__(self, parent: Path, unit_name: str) -> None:
         attempt = f"attempt-{os.getpid()}-{uuid.uuid4().hex[:12]}"

@@ -9,10 +9,10 @@ Beats = dict[bytes, tuple[int, bytes]]  # by key: offset and content of its newe
 
 
 def start_of(unit: ArchiveUnit) -> tuple[Partition, Beats]:
-    """Return states, ring values and heartbeats before the unit's first record.
+    """Return the partition (states, dedupe ring) and its newest heartbeats before the first record.
 
-    The members of the dedupe ring are left out, because the archive stores each record's
-    dedupe verdict.
+    Without a base run both are empty. The ring gets its newest commit time and LSN, but no
+    identities of records, because the archive stores each record's dedupe verdict.
 
     Raises:
         DamagedResult: a file of the base is missing, or differs from what its unit wrote.

@@ -53,7 +53,7 @@ class LogPart:
 
     @property
     def content(self) -> str:
-        """Return a digest of the records and of the columns made of them."""
+        """Return a digest of the records and of the columns of the tables made of them."""
         files = {
             number: [one.sha256 for one in self.files[number]] for number in sorted(self.files)
         }
@@ -61,7 +61,7 @@ class LogPart:
 
 
 def digest_of(tables: Sequence[HistoryTable], source: object) -> str:
-    """Return a digest of a source and of the tables that are made of it."""
+    """Return a digest of `source` and of the columns of `tables`, which are made of it."""
     columns = [[table.name, *((one.name, one.kind) for one in table.columns)] for table in tables]
     content = json.dumps([CONTENT_REVISION, columns, source])
     return hashlib.sha256(content.encode()).hexdigest()[:16]
@@ -156,7 +156,7 @@ def _as_text(column: Any) -> Any:  # noqa: ANN401 -- pyarrow ships no types
 
 
 def _take_facts(facts: PartitionFacts, records: Any) -> None:  # noqa: ANN401 -- pyarrow ships no types
-    """Add the records of fact tables that the archiver judged new to `facts`."""
+    """Apply to `facts` those records of fact tables that the archiver has judged new."""
     is_new = pc.field("admission") == Admission.NEW.value
     chosen = records.filter(is_new & pc.field("table").isin(list(FACTS)))
     columns = (chosen[name].to_pylist() for name in ("offset", "key", "value"))

@@ -39,13 +39,13 @@ def state_row(document: Document, partition: int) -> Row:
 
 
 def state_windows(document: Document, partition: int) -> list[Row]:
-    """Return rows of `windows`: one for each retained window that has a line."""
+    """Return rows of `windows`: one for each window of the state with a sale or return line."""
     key = document["inv_key"]
     return [_window(key, row, partition) for row in document["rows"] if row["had_line"]]
 
 
 def expired_window(content: bytes, partition: int) -> list[Row]:
-    """Return an expired window as rows of `windows`: one row, or none for a window without a line.
+    """Return an expired window as one row of `windows`, or no row without a sale or return line.
 
     `content` is the window's last record. Lines that came later are in no window.
     """
@@ -158,7 +158,11 @@ def _window(inv_key: str, row: Document, partition: int) -> Row:
 
 
 def _decision(table: HistoryTable, event: ReorderEvent | PriceEvent, own: Document) -> Row:
-    """Return a row: values of `own`, else of the event's key and position, else of its output."""
+    """Return a decision as a row of `table`.
+
+    A column's value comes from `own` or from the event's key and position. If neither has the
+    column, the value comes from the event's output.
+    """
     output, at = event.output, event.at
     known = own | {
         "inv_key": at.inv_key,

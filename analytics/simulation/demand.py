@@ -69,7 +69,10 @@ def _stretches(history: KeyHistory, end_us: int) -> Iterator[_Stretch]:
 
 
 def _of_stretch(stretch: _Stretch, carried: int) -> Generator[UnseenUnit, None, int]:
-    """Yield the units of one stretch without stock. Return the remainder times `_UNIT`."""
+    """Yield the units of one stretch without stock. Return the rest, less than one unit.
+
+    `carried` is the rest of the stretch before. A rest is in units times `_UNIT`.
+    """
     rate, since_us = stretch.rate_micro, stretch.start_us
     at_us = since_us + ceil_div(_UNIT - carried, rate)
     while at_us <= stretch.end_us:

@@ -23,10 +23,10 @@ from inventory.tables.stock_count import TABLE as COUNTS
 
 
 class Facts:
-    """A reader of one item's records.
+    """A reader of one item's records, which it applies to the simulated shelf.
 
-    `problem` is the first refusal of a changed policy row. `is_changed` is True if the overlay has
-    changed a policy row.
+    `problem` is the reason why the rules first refused a changed policy row, or "". `is_changed` is
+    True if the scenario has changed the parameters of a policy row.
     """
 
     def __init__(
@@ -40,9 +40,9 @@ class Facts:
         self._shelf = shelf
 
     def take(self, event: Event) -> None:
-        """Apply one record. Ignore orders and receipts, except rows that began in the preamble.
+        """Apply one record.
 
-        `key_history` defines the preamble.
+        Ignore orders and receipts, except those that began before the simulated period.
         """
         table = event.record.table
         if table == POLICIES.name:

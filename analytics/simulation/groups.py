@@ -15,7 +15,7 @@ _WEEK: Final = 7
 
 
 class Group(NamedTuple):
-    """The three groups in which an item's figures count: one for each dimension."""
+    """An item's store, supplier and class (`kind`): the groups in which its figures count."""
 
     store: str
     supplier: str

@@ -55,9 +55,9 @@ class Event:
 class KeyHistory:
     """Facts of one key. `left_out` is the reason why it can't be simulated, or "".
 
-    `kept` has the ids of rows that began in the preamble, and of shipments for order lines that
-    began there. `answered_minutes` counts needs by the minutes that passed from the need to its
-    order.
+    `preamble` has the records before the simulated period, `events` those in it. `kept` has the ids
+    of rows that began in the preamble, and of shipments for order lines that began there.
+    `answered_minutes` counts needs (proposed reorders) by the minutes from the need to its order.
     """
 
     key: str
@@ -74,7 +74,7 @@ class KeyHistory:
 
     @property
     def is_ever_replenished(self) -> bool:
-        """Return True if a policy of the log lets the fold open needs in the period."""
+        """Return True if a policy in the log has replenishment on, at any time of the period."""
         policies = [event.policy for event in self.events]
         if self.start is not None:
             policies.append(self.start.policy)
@@ -83,7 +83,10 @@ class KeyHistory:
         )
 
     def off_us(self, end_us: int) -> int:
-        """Return for how many µs of the period up to `end_us` the log's policy allowed no need."""
+        """Return how long the log's policy had replenishment off, or was missing, in microseconds.
+
+        Only the period up to `end_us` counts.
+        """
         spans = [(self.start_us, None if self.start is None else self.start.policy)]
         spans += [(event.at_us, event.policy) for event in self.events]
         edges = [*(at_us for at_us, _policy in spans[1:]), end_us]

@@ -43,7 +43,7 @@ class KeyArrivals:
             rows.pop(record.before.get("id", 0), None)
 
     def is_served_by_transfers(self) -> bool:
-        """Return True if most received legs are transfers."""
+        """Return True if more than half of the received shipment lines are transfers."""
         received = [leg["leg"] for leg in self.legs.values() if leg.get("status") == "received"]
         return 2 * received.count("transfer_in") > len(received)
 

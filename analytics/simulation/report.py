@@ -49,7 +49,7 @@ class Report:
 
     @property
     def off_permille(self) -> int:
-        """Return the permille of simulated time in which the log has replenishment off."""
+        """Return the permille of simulated time in which policies of the log allow no reorders."""
         whole_us = self.outcome(PAST).period_us
         return 1000 * self.found.off_us // whole_us if whole_us else 0
 

@@ -11,7 +11,10 @@ from inventory.tables.sale_line import TABLE as SALES
 
 
 class Shelf:
-    """Log, state and sums of one item. `unbooked_units` are on the shelf and not recorded."""
+    """Simulated log, rows and outcome of one item.
+
+    `unbooked_units` is the number of units on the shelf that no record explains.
+    """
 
     __slots__ = ("log", "outcome", "rows", "unbooked_units")
 

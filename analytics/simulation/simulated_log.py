@@ -45,7 +45,7 @@ class SimulatedLog:
     def append(
         self, table: str, op: str, before: Row | None, after: Row | None, commit_us: int
     ) -> FoldResult:
-        """Append and fold one record. Revisions that ask for an order are added to `opened`."""
+        """Append and fold one record. Add each open need (reorder) in its outputs to `opened`."""
         record = self._record(table, op, before, after, commit_us)
         self.offset += 1
         folded = self._partition.apply_admitted(record, Admission.NEW)
@@ -60,7 +60,7 @@ class SimulatedLog:
     def tried(
         self, table: str, op: str, before: Row | None, after: Row | None, commit_us: int
     ) -> FoldResult:
-        """Return the result that `append` would have, and change nothing."""
+        """Return the result that `append` would return, but append nothing."""
         record = self._record(table, op, before, after, commit_us)
         return fold(self.state, record, Admission.NEW, self._generation)
 

@@ -29,7 +29,10 @@ from inventory.model.record import Record
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """All that a task needs besides its unit. `parts` is the directory of per-key rows."""
+    """All that a task needs besides its unit.
+
+    `experience` has past lead times by source. `parts` is the directory for the per-item rows.
+    """
 
     scenarios: tuple[Scenario, ...]
     assumptions: Assumptions
@@ -40,7 +43,7 @@ class Plan:
 
 @dataclass(slots=True)
 class Surveyed:
-    """Lead times by source, and the newest commit time of one unit."""
+    """Lead times of one unit by source (supplier or transfers), and its newest commit time."""
 
     seconds: dict[str, Seconds] = field(default_factory=dict)
     newest_commit_us: int = 0

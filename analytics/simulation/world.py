@@ -48,14 +48,14 @@ class Surroundings:
 
 @dataclass(frozen=True, slots=True)
 class _Due:
-    """An order to place for a need."""
+    """A pending entry of the simulation: the order for `need` (a proposed reorder) is due."""
 
     need: ReorderOutput
 
 
 @dataclass(frozen=True, slots=True)
 class _Arrival:
-    """Goods of an order line."""
+    """A pending entry of the simulation: the goods of an order line arrive."""
 
     line: int
     units: int
@@ -63,14 +63,14 @@ class _Arrival:
 
 @dataclass(frozen=True, slots=True)
 class _Review:
-    """The daily review of a key, on which periodic families decide."""
+    """A pending entry: the daily review, at which families with fixed order days decide."""
 
 
 _Pending = _Due | _Arrival | _Review | UnseenUnit
 
 
 class World:
-    """One key under one scenario. `run` is called once."""
+    """The simulation of one key in one scenario. Call `run` once."""
 
     def __init__(self, history: KeyHistory, overlay: Overlay, around: Surroundings) -> None:
         self._history = history
@@ -138,9 +138,10 @@ class World:
 
     @property
     def _free_us(self) -> int:
-        """Return one second after the last count, 0 without one. Goods and demand wait until then.
+        """Return the earliest time for arriving goods and estimated demand, in µs since 1970 UTC.
 
-        The count includes all earlier movements, so they wouldn't change on-hand.
+        It is one second after the last count, or 0 without a count. A count includes all movements
+        before it, so an earlier one wouldn't change on-hand.
         """
         count = self._shelf.state.stock.last_count
         return 0 if count is None else count.at_us + SECOND_US
@@ -150,7 +151,7 @@ class World:
             self._meter.advance(at_us, self._shelf.outcome)
 
     def _after(self, at_us: int) -> None:
-        """Record the stock, and plan an order for a need that has just opened."""
+        """Note the stock, and plan an order for a need (proposed reorder) that has just opened."""
         if self._meter is not None:
             self._meter.note(self._shelf.state.on_hand_units, self._shelf.state.policy)
         self._watch(at_us)

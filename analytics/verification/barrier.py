@@ -36,7 +36,10 @@ SinkPartition = tuple[str, str, int]  # sink, topic, partition
 
 
 class NotCaughtUp(RuntimeError):
-    """The pipeline did not reach the moment in time; `behind` holds what is missing."""
+    """The pipeline did not process all changes up to a moment in time.
+
+    `behind` has the missing records of each reader.
+    """
 
     def __init__(self, behind: dict[str, Any], timeout_s: float) -> None:
         super().__init__(f"not caught up after {timeout_s:g} s: {behind}")
@@ -44,7 +47,7 @@ class NotCaughtUp(RuntimeError):
         self.timeout_s = timeout_s
 
     def with_undecided(self, keys: list[str]) -> "NotCaughtUp":
-        """Return the same error with keys that differed at an earlier cut."""
+        """Return the same error with `keys`, which differed in an earlier comparison."""
         return NotCaughtUp({**self.behind, "keys undecided": keys[:_NAMED]}, self.timeout_s)
 
 
@@ -66,7 +69,9 @@ class Barrier:
         return max(_BEATS_S, self.deadline - time.monotonic())
 
     def wait_until_now(self) -> int:
-        """Wait until everything committed before this call is shown. Return the call's time (µs).
+        """Wait until the read model includes everything committed before this call.
+
+        Return the time of the call, in microseconds since 1970 UTC.
 
         Raises:
             NotCaughtUp: the deadline came first.
@@ -76,7 +81,7 @@ class Barrier:
         return moment_us
 
     def wait_until(self, moment_us: int) -> None:
-        """Wait until everything committed before this moment is applied and shown.
+        """Wait until workers and read model include everything committed before `moment_us`.
 
         Raises:
             NotCaughtUp: the deadline came first.

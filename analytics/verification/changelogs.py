@@ -42,7 +42,10 @@ class Version:
 
 @dataclass(slots=True)
 class Changelogs:
-    """States of all keys at a cut. Each read of a topic continues where the last read ended."""
+    """States of all keys at a cut: up to the offsets that the read model includes.
+
+    Each read of a topic continues where the last read ended.
+    """
 
     settings: Connections
     levels: dict[InvKey, KeyState] = field(default_factory=dict)
@@ -56,7 +59,7 @@ class Changelogs:
         return Cut(self._next_offset, self.levels)
 
     def read_levels(self, ends: Ends, deadline: float) -> None:
-        """Read all levels before `ends`.
+        """Read all levels (records with a key's state) before the offsets `ends`.
 
         Raises:
             UnreadableRecord: another version of this code wrote a record. The error has its offset.
@@ -142,7 +145,10 @@ class Changelogs:
             self._next_offset[message.partition()] = progress.next_offset
 
     def _is_retained(self, key: InvKey, start_us: int) -> bool:
-        """Return True if the row can still be part of a state: horizons only increase."""
+        """Return True if the window is not older than the days that the key's state keeps.
+
+        The start of these days only moves forward, so an older row never belongs to a state again.
+        """
         level = self.levels.get(key)
         return level is None or start_us + WINDOW_US > horizon_at_us(level)
 

@@ -41,7 +41,7 @@ _PROJECTOR: Final = "projector"
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Results of SQL, workers and read model at one cut."""
+    """Result of one comparison of SQL sums, workers and read model at the same offsets."""
 
     as_of_us: int
     found: Found

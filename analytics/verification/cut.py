@@ -29,11 +29,11 @@ class Positions:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """The records of `stock.events` that the levels at the cut include.
+    """The records of `stock.events` that the read model included at the time of a snapshot.
 
-    `next_offset` is the end of each partition's last complete chunk. If the projector has applied a
-    part of the next chunk, the keys of that part are further ahead. Each key's level has its own
-    offset.
+    `next_offset` is the end of each partition's last complete chunk (records of one transaction).
+    If the projector has applied a part of the next chunk, the keys of that part are further ahead.
+    Each key's level (state record in `levels`) has its own offset.
     """
 
     next_offset: Mapping[int, int] = field(default_factory=dict)

@@ -23,9 +23,10 @@ from inventory.revision import LOGIC_REVISION
 
 @dataclass(frozen=True, slots=True)
 class DecisionLog:
-    """The reorder topic of one revision, divided at the actuator's applied offsets.
+    """The topic with the needs (proposed reorders) of one revision, divided at certain offsets.
 
-    The offsets come from the database snapshot that the verification reads.
+    The actuator has applied the records before these offsets, as the database snapshot of the
+    verification shows.
     """
 
     settings: Connections
@@ -34,12 +35,12 @@ class DecisionLog:
     deadline: float
 
     def ids_in_flight(self) -> set[str]:
-        """Return the ids of needs that the actuator has not applied."""
+        """Return the ids of needs in the topic that the actuator has not applied yet."""
         starts = dict(self.applied_offsets)
         return {str(event.output.id) for _, event in self._events(starts, self._ends())}
 
     def open_needs(self) -> dict[str, str]:
-        """Return the need's id by key, for keys whose newest applied decision is open."""
+        """Return the id of each open need by key, after the records that the actuator has applied."""
         newest = dict(self._events({}, self.applied_offsets))
         return {
             key: str(event.output.id)
@@ -66,7 +67,7 @@ class DecisionLog:
 def needs_of(
     connection: psycopg.Connection, settings: Connections, positions: Positions, deadline: float
 ) -> Needs:
-    """Return the needs that must have proposals, in the connection's snapshot."""
+    """Return the needs that must have a proposal in the snapshot of the connection."""
     revision = deciding_revision(connection)
     topic = output_topics(revision).reorder_events
     applied_offsets = positions.of("actuator", topic, settings.partitions)

@@ -120,7 +120,11 @@ def _compare_key(
 def _compare_row(
     found: Found, window_key: WindowKey, worker: Version | None, shown: tuple[int, ...] | None
 ) -> None:
-    """Record the window if `worker` and `shown` differ. The last value of `shown` is its offset."""
+    """Add the window to `found` if the worker's row and the read model's row (`shown`) differ.
+
+    The last value of `shown` is the offset of the row's last source record. If both rows have the
+    same offset, the difference is certain.
+    """
     nothing = (0,) * len(SHOWN_COUNTERS)
     copied = None if shown is None else shown[:-1]
     original = None if worker is None else _counters(worker.row)
@@ -165,7 +169,7 @@ def _counters(row: WindowRow) -> tuple[int, ...]:
 
 
 def instead_parameters(rows: Mapping[WindowKey, WindowRow | None]) -> dict[str, list[Any]]:
-    """Return window rows at the cut as SQL parameters that replace the shown rows."""
+    """Return `rows` as SQL parameters. The statement uses them instead of the read model's rows."""
     counters = [(0,) * len(SHOWN_COUNTERS) if row is None else _counters(row)
                 for row in rows.values()]  # fmt: skip
     names = ("sold", "returned", "sale_lines", "return_lines", "revenue")

@@ -63,7 +63,7 @@ class Logged:
 
 @dataclass(slots=True)
 class Moved:
-    """A row's image at the cut, and in the snapshot; None where the row doesn't exist."""
+    """A row's image at the cut and in the snapshot, which differ; None where it doesn't exist."""
 
     at_cut: Image | None
     in_snapshot: Image | None
@@ -89,7 +89,11 @@ def rows_in_flight(
 def moved(
     records: Iterable[Logged], applied: Snapshot, snapshot: Snapshot, cut: Cut
 ) -> dict[Row, Moved]:
-    """Return the rows whose image the records change; `records` are in the order of the log."""
+    """Return the rows that differ between the cut and the snapshot, with both images.
+
+    `records` are in the order of the log. `applied` is an earlier snapshot: everything that it sees
+    is before the cut.
+    """
     found: dict[Row, Moved] = {}
     known: set[tuple[Row, int | None, str]] = set()
     for one in records:

@@ -122,7 +122,7 @@ def _rejected(
     cut: Cut | None,
     more: Iterable[Rejection],
 ) -> list[Rejected]:
-    """Return the location's records before the cut without duplicates, `more` last."""
+    """Return the location's rejected records before the cut, each once, those of `more` last."""
     rows: list[Rejected] = connection.execute(_SELECT, {"location": location}).fetchall()
     places = {(row[2], row[3]) for row in rows}
     prefix = b"" if location is None else f"{location}|".encode()
@@ -165,10 +165,10 @@ def _is_current(record: Record, found: Write | None) -> bool:
 
 
 def _is_folded(record: Record, found: Write | None) -> bool:
-    """Return True if the before-image is a count before the horizon at the row's last write.
+    """Return True if the former row is an approved count older than the days that the fold keeps.
 
-    The fold had then folded the count into the opening values. The time of a deletion is unknown,
-    so the count of a deleted row is taken as folded.
+    These days are counted back from the row's last write. By then the fold had merged such a count
+    into the opening values. If the row was deleted, the time is unknown, so return True.
     """
     image = record.before
     if record.table != "stock_count" or not isinstance(image, dict):

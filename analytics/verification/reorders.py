@@ -41,7 +41,7 @@ _NO_REASONS: Final = ("", ABOVE_REORDER_POINT)
 
 @dataclass(frozen=True, slots=True)
 class Reorders:
-    """The number of open needs in the workers' states, and the violations found.
+    """The number of open needs (reorders) in the workers' states, and the violations found.
 
     `duplicates` has needs with several order lines and keys with several open proposals. `missing`
     has keys without a required need or proposal.
@@ -56,9 +56,9 @@ class Reorders:
 class Needs:
     """Needs of the deciding logic revision that must have proposals.
 
-    `others` maps keys to open needs if another revision decides; None if this code's does.
-    `ids_in_flight` returns the ids that the actuator has not applied yet. It is called only if an
-    open need has no proposal.
+    `others` maps keys to open needs if another revision than this code's decides, else it is None.
+    `ids_in_flight` returns the ids of needs that the actuator has not applied yet. It is called
+    only if an open need has no proposal.
     """
 
     ids_in_flight: Callable[[], set[str]]
@@ -96,7 +96,10 @@ def check_reorders(
 def _missing_others(
     needs: Mapping[str, str], proposed: set[str], location: str | None, only: Iterable[str] | None
 ) -> list[dict[str, Any]]:
-    """Return open needs of another revision that have no proposal."""
+    """Return a violation for each open need in `needs` (id by key) that has no proposal.
+
+    `needs` are of another revision than this code's. `proposed` are the ids of proposals.
+    """
     start = "" if location is None else f"{location}|"
     wanted = None if only is None else set(only)
     return [

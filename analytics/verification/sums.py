@@ -27,7 +27,7 @@ def _wanted(key: str, location: str) -> str:
 
 
 def _in_force(table: str, row_id: str) -> str:
-    """Return the condition that the row is not excluded."""
+    """Return the SQL condition that a row is not one of the excluded rows."""
     return (
         "(cardinality(%(excluded_ids)s::bigint[]) = 0 OR "
         f"({table}, {row_id}) NOT IN (SELECT tab, id FROM "
@@ -36,7 +36,7 @@ def _in_force(table: str, row_id: str) -> str:
 
 
 def _kept(table: str) -> str:
-    """Return the FROM clause with the images of `table` in force, as rows `held`."""
+    """Return the FROM clause that gives the kept images of `table` as rows named `held`."""
     return f"""
     FROM unnest(%(kept_tables)s::text[], %(kept_images)s::jsonb[]) kept (tab, image)
     CROSS JOIN LATERAL jsonb_populate_record(NULL::retail.{table}, kept.image) held"""
@@ -47,7 +47,7 @@ def _is_kept(table: str) -> str:
 
 
 def source(table: str) -> str:
-    """Return a CTE of `table` as the fold has it: with kept images in place of excluded rows."""
+    """Return SQL for a CTE named `table`: the rows without excluded ones, and the kept images."""
     return f"""
 {table} AS NOT MATERIALIZED (
     SELECT fact.* FROM retail.{table} fact
@@ -58,7 +58,10 @@ def source(table: str) -> str:
 
 
 def _effects(name: str, rule: str, columns: str, tables: tuple[str, ...]) -> str:
-    """Return a CTE of the view `name` as the fold has it; `rule` is its function for one row."""
+    """Return SQL for a CTE with the view `name`, without excluded rows and with kept images.
+
+    `rule` is the SQL function that gives the effect of one image.
+    """
     kept = "".join(
         f"""
     UNION ALL

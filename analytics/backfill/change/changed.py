@@ -29,9 +29,10 @@ _NAMED: Final = 3  # number of files listed in a message about uncommitted files
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The source of a run's rules: a tree, a commit or this code, each with or without parameters.
+    """The source of a run's rules: a directory (`code`), a commit (`ref`), or the running code.
 
-    `revision` is the logic revision of the tree with parameters; None means the next free number.
+    `overlay` has policy parameters to set in a copy of these sources. `revision` is the logic
+    revision of that copy; None means the next free number.
     """
 
     code: Path | None = None
@@ -41,13 +42,16 @@ class Origin:
 
     @property
     def is_own(self) -> bool:
-        """Return True if the rules are those of this code."""
+        """Return True if the rules are those of the running code, without changed parameters."""
         return self == Origin()
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Rules of the source tree `tree`. `text` describes their change; `own` is this code's tree."""
+    """The rules of the source tree `tree`.
+
+    `text` describes in one line what they change. `own` is the tree of the running code.
+    """
 
     tree: Path
     rules: Rules
@@ -57,7 +61,7 @@ class Change:
 
     @property
     def is_own(self) -> bool:
-        """Return True if these are the rules of this code."""
+        """Return True if these are the rules of the running code."""
         return self.tree == self.own
 
     def unnumbered(self) -> str:
@@ -106,7 +110,7 @@ def change_of(origin: Origin, trees: Path) -> Change:
 
 
 def _change_line(tree: Path) -> str:
-    """Return the line of CHANGES for the tree's revision; "" if CHANGES has no such line."""
+    """Return the text in CHANGES (`inventory/revision.py`) for the tree's revision, or ""."""
     command = [sys.executable, "-c", _LINE]
     # Bytecode in the tree would count as an uncommitted change if git doesn't ignore it.
     env = os.environ | {"PYTHONPATH": str(tree), "PYTHONDONTWRITEBYTECODE": "1"}

@@ -26,10 +26,10 @@ Row = Mapping[str, object]
 
 @dataclass(frozen=True, slots=True)
 class OverlayEffect:
-    """Numbers of archived policy rows, of rows that the overlay changes, and of changed keys.
+    """Numbers of archived policy rows, of rows with changed parameters, and of keys with such rows.
 
-    `problem` names the first changed row that breaks domain.md 2.6. The rules would refuse this row
-    and keep its key's former policy.
+    `problem` names the first changed row that is no valid policy (domain.md 2.6), or is "". The
+    rules would refuse this row and keep its key's former policy.
     """
 
     rows: int
@@ -49,7 +49,7 @@ class OverlayEffect:
 def effect_of(
     manifest: Manifest, ends: Mapping[int, int], overlay: Overlay, selection: Selection
 ) -> OverlayEffect:
-    """Return the effect of the overlay on the policy rows before `ends`.
+    """Return the effect of the changed parameters in `overlay` on the policy rows before `ends`.
 
     Raises:
         BrokenArchive: a file is missing or differs from the manifest.
@@ -71,7 +71,10 @@ def effect_of(
 def policy_images(
     manifest: Manifest, ends: Mapping[int, int]
 ) -> Iterator[tuple[str, bytes, dict[str, object]]]:
-    """Yield position, key and image of each archived policy row before `ends`, by partition."""
+    """Yield position, key and columns of each archived policy row before `ends`, by partition.
+
+    A position is a text such as `stock.events[3]@1200`.
+    """
     for number, end in sorted(ends.items()):
         for file in manifest.files(number):
             if file.first_offset >= end:
@@ -93,7 +96,7 @@ def _image(key: bytes | None, value: bytes | None, offset: int) -> dict[str, obj
 
 
 def _problem(position: str, key: bytes, before: Row, after: Row) -> str:
-    """Return the rule that only the changed row breaks; "" if `before` is invalid, too."""
+    """Return a message if `before` is a valid policy row and `after` is not, else ""."""
     name = key.decode("utf-8", "replace")
     try:
         parse_policy(name, before)

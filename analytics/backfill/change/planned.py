@@ -41,7 +41,7 @@ class Rate:
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A plan with its size, its effect on policy rows, and what prevents its publication."""
+    """A plan with its size, its effect on policy rows, and the obstacles to its publication."""
 
     plan: Plan
     change: Change
@@ -110,7 +110,10 @@ def planned(manifest: Manifest, plan: Plan, change: Change, runs: Path) -> Plann
 
 
 def measured_rate(runs: Path, engine: str) -> Rate | None:
-    """Return the rate of this engine's newest run that computed all units without a restart."""
+    """Return the rate of this engine's newest run that computed all units without a restart.
+
+    Small runs and runs with a base are left out. Return None if no run is left.
+    """
     newest = sorted(runs.glob(f"*/{PLAN_FILE}"), key=lambda path: -path.stat().st_mtime_ns)
     for directory in (path.parent for path in newest):
         try:

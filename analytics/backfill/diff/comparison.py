@@ -33,12 +33,12 @@ _GROUP: Final = ("kind", "dimension", "value")
 
 
 def no_progress(_done: int, _planned: int) -> None:
-    """Ignore the progress, for callers that print none."""
+    """Do nothing: the default `progress` of callers that print none."""
 
 
 @dataclass(slots=True)
 class RunTotals:
-    """Number, units and money of the needs or price proposals of one run."""
+    """Number, units and money of the needs (proposed reorders) or price proposals of one run."""
 
     count: int = 0
     units: int = 0
@@ -53,7 +53,10 @@ class RunTotals:
 
 @dataclass(slots=True)
 class KindTotals:
-    """Totals of needs, or of price proposals, over equal and differing decisions."""
+    """Totals of one kind of decision: needs (proposed reorders), or price proposals.
+
+    `sides` has the totals of each run, `equal` the number of pairs without a difference.
+    """
 
     sides: tuple[RunTotals, RunTotals] = field(default_factory=lambda: (RunTotals(), RunTotals()))
     equal: int = 0
@@ -68,7 +71,10 @@ class KindTotals:
 
 @dataclass(frozen=True, slots=True)
 class Diff(Generic[Compared_co]):
-    """Totals by kind (reorder, price). The caller closes `scratch`, which has every difference."""
+    """Result of a comparison: totals by kind of decision (reorder, price), groups of differences.
+
+    `scratch` is a temporary file with every difference. The caller closes it.
+    """
 
     runs: Compared_co
     scratch: Scratch
@@ -139,7 +145,10 @@ def counted(
     scratch: Scratch,
     progress: Progress = no_progress,
 ) -> Diff[Compared]:
-    """Return the comparison of partitions `numbers`. `pairs` yields the pairs of one partition."""
+    """Return the comparison of the partitions `numbers`. Add each difference to `scratch`.
+
+    `pairs` yields the pairs of one partition: a need or price proposal of each run.
+    """
     totals = {kind: KindTotals() for kind in KINDS}
     for done, number in enumerate(numbers, 1):
         for pair in pairs(number):

@@ -119,7 +119,7 @@ def _supplier(pair: Pair) -> str | None:
 
 
 def units_of(course: Course | None) -> int:
-    """Return the units that the last open revision of a need asks for; 0 for a price proposal."""
+    """Return the units that a need (proposed reorder) last asked for; 0 for a price proposal."""
     event = None if course is None else course.shown.event
     return (event.output.quantity_units or 0) if isinstance(event, ReorderEvent) else 0
 

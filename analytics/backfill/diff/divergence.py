@@ -33,7 +33,7 @@ class Trees:
 
 @dataclass(frozen=True, slots=True)
 class SideAtRecord:
-    """Decisions and explanation of one side of a `Divergence` at its record.
+    """One run's (or the live state's) decisions and explanation at the record of a `Divergence`.
 
     `problem` is the reason why there is no explanation, or "".
     """
@@ -50,7 +50,10 @@ class SideAtRecord:
 
 @dataclass(frozen=True, slots=True)
 class Divergence:
-    """Every difference of one key, and both sides at the record that `about` describes."""
+    """Every difference of one key, and the explanations of both sides at one record.
+
+    `about` describes this record, `offset` is its offset.
+    """
 
     key: str
     partition: int
@@ -61,7 +64,7 @@ class Divergence:
     about: str = "first differing record"
 
     def record(self) -> Explained | None:
-        """Return the explanation to read the record's fields from: A's, else B's, else None."""
+        """Return A's explanation, else B's, else None. It has the fields of the record, too."""
         return self.a.found or self.b.found
 
     def lines(self) -> Iterator[Compared]:
@@ -117,7 +120,10 @@ def _differing(runs: ComparedRuns, number: int, key: str) -> list[tuple[Pair, Di
 
 
 def first_offset(found: Sequence[Difference]) -> int:
-    """Return the first offset with a differing decision, else with a differing explanation."""
+    """Return the first offset at which decisions differ.
+
+    If only explanations differ, return the first offset at which these differ.
+    """
     decisive = [one for one in found if one.is_decisive]
     return min(int(str(one.row["first_offset"])) for one in decisive or found)
 

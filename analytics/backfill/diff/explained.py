@@ -47,7 +47,7 @@ class AtRecord:
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """Record, verdict and explanation by the rules with the hash `code`."""
+    """A record, its verdict, and the explanation of its key by the rules with the hash `code`."""
 
     code: str
     table: str

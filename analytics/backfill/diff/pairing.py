@@ -19,7 +19,10 @@ _SIDES: Final = (A, B)
 
 
 class Course:
-    """One need or price proposal of one run, from its first revision to the newest."""
+    """One need (proposed reorder) or price proposal of one run, with its first and newest revision.
+
+    `shown` is the last revision that was open. Comparisons use its numbers.
+    """
 
     __slots__ = ("first", "hash", "newest", "revisions", "shown")
 
@@ -29,7 +32,7 @@ class Course:
         self.hash = revised.hash
 
     def extend(self, revised: Revised) -> None:
-        """Add the next revision. `shown` is the last open one, with the compared numbers."""
+        """Add the next revision."""
         self.newest = revised
         self.revisions += 1
         self.hash = add(self.hash, revised.hash)
@@ -38,13 +41,15 @@ class Course:
 
     @property
     def closed_offset(self) -> int | None:
-        """Return the offset of the closing record, or None if the course is not closed."""
+        """Return the offset of the record that closed the need or proposal; None if none did."""
         return self.newest.offset if self.newest.is_closed else None
 
 
 @dataclass(slots=True, eq=False)
 class Pair:
-    """The courses of A and B. A course is None if its run has no such need.
+    """A need or price proposal of run A, and the one of run B that was open at the same record.
+
+    A side without such a need or proposal is None in `courses`.
 
     `decided_offset` is the first record at which the decisions differ. `explained_offset` is the
     first at which equal decisions have different explanations. `at_first` holds both runs'
@@ -77,11 +82,11 @@ class KeyPairs:
 
     @property
     def is_empty(self) -> bool:
-        """Return True if neither run has an open need."""
+        """Return True if neither run has an open need or price proposal of this key and kind."""
         return self._open[0] is None and self._open[1] is None
 
     def take(self, offset: int, revised: Sequence[Revised | None]) -> Iterator[Pair]:
-        """Apply A's and B's revisions at one record. Yield the pairs that the record completes."""
+        """Apply A's and B's revisions at one record. Yield each pair that this record closes."""
         given = [(side, found) for side, found in enumerate(revised) if found is not None]
         touched = [pair for side, _ in given if (pair := self._open[side]) is not None]
         fresh = [entry for entry in given if not self._extended(*entry)]
@@ -95,7 +100,7 @@ class KeyPairs:
                 yield pair
 
     def rest(self) -> Iterator[Pair]:
-        """Yield the pairs that are open at the end of the log, each once."""
+        """Yield the pairs of which a side is still open at the end of the log."""
         yield from _once([pair for pair in self._open if pair is not None])
 
     def _extended(self, side: int, found: Revised) -> bool:

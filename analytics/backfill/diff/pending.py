@@ -30,8 +30,9 @@ CommitTimes = Callable[[Collection[int]], Mapping[int, int]]  # offsets -> µs b
 class Pending:
     """Pending decisions of one partition on both sides.
 
-    `left_out` names the keys about which the workers decided again after the end of the run. `lost`
-    names the keys whose changelog level has a decision that the topic lacks.
+    A decision is pending while it waits for an answer. `left_out` names the keys about which the
+    workers decided again after the end of the run. `lost` names the keys whose state in the
+    changelog has a decision that the topic of decisions lacks.
     """
 
     run: tuple[Revised, ...]
@@ -51,7 +52,7 @@ def newest_of(run: ComparedRun, number: int) -> dict[KindAndKey, Revised]:
 
 
 def compared_keys(run: ComparedRun, number: int) -> IsCompared:
-    """Return a function that is true for the keys of the run."""
+    """Return a function that tells for a key whether the run has computed it."""
     if run.plan.selection.is_all:
         return lambda _key: True
     found = {key for unit in run.units(number) for key, _, _ in read_rows(unit, STATES)}
@@ -123,7 +124,7 @@ def _at_opening(decisions: Iterable[Revised], opened_us: Mapping[int, int]) -> I
 
 
 def _is_lost(name: KindAndKey, found: PublishedPartition) -> bool:
-    """Return True if the topic lacks the level's pending decision, or has an older decision."""
+    """Return True if the topic lacks the pending decision in the key's state, or is older."""
     last, known = found.levels[name], found.decisions.get(name)
     if known is None:
         return last.status in ("open", "snoozed")

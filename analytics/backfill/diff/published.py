@@ -51,10 +51,11 @@ class Live:
 
 @dataclass(frozen=True, slots=True)
 class PublishedPartition:
-    """The newest decision of each key, and the last decision that each key's level names.
+    """The newest decisions of one partition, from two topics.
 
-    `progress` is the progress in the newest level; None if no level has one. The decisions may be
-    newer than the levels.
+    `decisions` has those in the topics of decisions. `levels` has those that the keys' levels (the
+    states in the changelog) repeat; they may be older. `progress` has the next offset that the
+    workers will fold, as the newest level states it; None if no level does.
     """
 
     number: int
@@ -64,7 +65,7 @@ class PublishedPartition:
 
     @property
     def next_offset(self) -> int:
-        """Return the offset of the first record that the levels don't include yet."""
+        """Return the first offset of `stock.events` that the levels don't include yet."""
         return 0 if self.progress is None else self.progress.next_offset
 
 
@@ -117,7 +118,7 @@ def published(live: Live, number: int) -> PublishedPartition:
 
 
 def _levels(messages: Iterator[Any]) -> tuple[dict[KindAndKey, Output], Progress | None]:
-    """Return the last decisions that the newest levels name, and the partition's progress."""
+    """Return the last decision in each key's newest level (state), and the partition's progress."""
     newest, progress = {}, None
     for message in messages:
         if message.value() is None:
@@ -139,7 +140,10 @@ def _levels(messages: Iterator[Any]) -> tuple[dict[KindAndKey, Output], Progress
 
 
 def _decision(kind: str, message: Any, revision: int) -> Revised | None:  # noqa: ANN401 -- the client has no types
-    """Return the decision, or None for a record on which no consumer acts."""
+    """Return the decision, or None for a record that consumers ignore.
+
+    Consumers ignore tombstones, invalid bytes, simulated decisions and those of other revisions.
+    """
     if message.value() is None:
         return None
     try:

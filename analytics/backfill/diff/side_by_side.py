@@ -32,7 +32,10 @@ def compared_lines(ours: Sequence[Section], theirs: Sequence[Section]) -> Iterat
 
 
 def decision_section(revised: Sequence[Revised], *, with_terms: bool) -> Section:
-    """Return a section with a run's decisions at one record. `with_terms` adds their terms."""
+    """Return a section with a run's decisions at one record.
+
+    `with_terms` adds the inputs and steps of each decision's computation.
+    """
     lines = [line for one in revised for line in _decision_lines(one)]
     if with_terms:
         lines += [note(name, amount) for one in revised for name, amount in one.terms]

@@ -213,7 +213,7 @@ def _entries(both: Pending, sides: LiveAndRun) -> Iterator[Entry]:
 
 
 def _refuse_behind(sides: LiveAndRun, found: PublishedPartition) -> None:
-    """Raise `NotComparable` unless the levels are of the run's topic and reach the run's end."""
+    """Raise `NotComparable` if the workers are behind the run's end, or read another topic."""
     end, run = sides.run.plan.ends[found.number], sides.run
     if found.next_offset < end:
         problem = (

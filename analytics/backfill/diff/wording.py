@@ -74,7 +74,10 @@ def count_rows(found: Diff[Sides]) -> Iterator[tuple[str, ...]]:
 
 
 def hidden_text(hidden: int, step: str) -> str:
-    """Return the number of hidden rows and `step`, a way to show them, as text; "" for 0 rows."""
+    """Return a text such as `3 rows are not shown; STEP`, or "" if `hidden` is 0.
+
+    `step` is the way to show them.
+    """
     if hidden <= 0:
         return ""
     rows = "row is" if hidden == 1 else "rows are"
