@@ -77,7 +77,7 @@ def installer() -> Path:
 
 
 def key(lock: str) -> str:
-    """Return a hash of the lock entries that decide the wheel, for the name of its directory."""
+    """Return a hash of the lock entries that decide PySpark's wheel, to name its directory."""
     locked = entries(lock)
     return _name("\n".join(locked[name] for name in _DECIDING))
 
@@ -96,7 +96,7 @@ def wheel(lock: str, programs: Path) -> Path:
 
 
 def _kept(target: Path) -> Path | None:
-    """Return the wheel that an earlier installation built, or None if it is missing or changed."""
+    """Return PySpark's wheel from an earlier build; None if it is missing or changed."""
     found = next(target.glob("*.whl"), None)
     if found is None or not (target / _DIGEST).exists():
         return None

@@ -157,7 +157,7 @@ def _compared(
 ) -> tuple[int, dict[str, Any]]:
     """Compare the deciding revision with revision `number` once.
 
-    Return the number of differing keys that the approval lacks, and the fields of the output line.
+    Return the number of differing keys that are not approved, and the fields of the output line.
     """
     from deploy.revisions.approval import approval_of  # noqa: PLC0415 -- opens a connection
     from deploy.revisions.compare import compare  # noqa: PLC0415 -- reads topics

@@ -132,7 +132,10 @@ def bench_simulate(
 
 
 def _parse_kept(text: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the positions of steps and of faults in a text like 0,3/1; a dash means none."""
+    """Return the indexes of steps and of faults in a text: ((0, 3), (1,)) for `0,3/1`.
+
+    A dash means none.
+    """
     try:
         steps, faults = (
             () if part == "-" else tuple(map(int, part.split(","))) for part in text.split("/")
@@ -148,7 +151,10 @@ def _parse_kept(text: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
 def _refuse_missing(
     text: str, kept: tuple[tuple[int, ...], tuple[int, ...]], sizes: tuple[int, int]
 ) -> None:
-    """Raise `StackError` for positions beyond the seed's history."""
+    """Raise `StackError` if the seed's history has no step or fault with one of the indexes `kept`.
+
+    `sizes` are its numbers of steps and faults.
+    """
     if any(max(places, default=-1) >= size for places, size in zip(kept, sizes, strict=True)):
         steps, faults = sizes
         message = f"--keep {text!r}: this seed has {steps} steps and {faults} faults, from 0 on"

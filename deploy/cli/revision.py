@@ -104,7 +104,10 @@ def start(
 
 
 def _kept_if_deciding(error: StackError, number: int) -> StackError:
-    """Return `error`; if revision `number` decides, return one whose repair keeps its state."""
+    """Return `error`, but with another repair if revision `number` decides.
+
+    The usual repair deletes the state of the revision, which the deciding one still needs.
+    """
     from deploy.revisions.promote import active  # noqa: PLC0415 -- opens a connection
 
     if active(_settings()) != number:

@@ -41,10 +41,10 @@ def _print_step(step: dict[str, Any]) -> None:
 
 
 def start_options(home: Home, workers: int, only: str, seed_data: str | None) -> Options:
-    """Return the checked options of `up`. If `seed_data` is None, a demo home starts as a demo.
+    """Return the checked options of `up`.
 
-    With `only`, a demo home neither trades nor gets data, because trading needs services that
-    `only` may leave out.
+    If `seed_data` is None, a home with demo data starts as a demo: with demo data and live trading.
+    With `only` it gets neither, because trading needs services that `only` may leave out.
 
     The JVMs of a demo use their first compiler only, because a demo is short.
     """

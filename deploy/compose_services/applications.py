@@ -67,7 +67,7 @@ def variables_of(name: str) -> dict[str, str]:
 
 
 def process(name: str, module: str) -> dict[str, Any]:
-    """Return the guarded service of a process in `APPLICATIONS` that needs no special fields."""
+    """Return the service that runs `module` under `deploy.guard`, without special fields."""
     return _guarded(name, _application(name, module, **_EXTRA.get(name, {})))
 
 
@@ -166,7 +166,7 @@ def webhooks() -> dict[str, Any]:
 
 
 def _chosen(names: frozenset[str]) -> dict[str, str]:
-    """Return references to the variables `names`, with the defaults of the pages' settings."""
+    """Return a compose reference for each variable in `names`, with the default of its setting."""
     fields = WebEnvironment.model_fields
     return {
         name: optional(name, str(fields[name.removeprefix(PREFIX).lower()].default))

@@ -10,12 +10,12 @@ RESTART: Final = "unless-stopped"
 
 
 def secret(name: str) -> str:
-    """Return a reference to a variable that compose requires."""
+    """Return a reference to a variable without which compose refuses to start: `${NAME:?…}`."""
     return f"${{{name}:?set {name} in .env}}"
 
 
 def optional(name: str, default: str) -> str:
-    """Return a reference to a variable of .env, with its default."""
+    """Return a reference to a variable of .env, with its default: `${NAME:-DEFAULT}`."""
     return f"${{{name}:-{default}}}"
 
 

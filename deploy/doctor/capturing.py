@@ -29,7 +29,7 @@ _KEPT: Final = ("reserved", "extended")
 
 @contextmanager
 def reading(home: Home) -> Iterator[Connection]:
-    """Open a connection of the reading role, in autocommit mode."""
+    """Open a connection to Postgres with the read-only role, in autocommit mode."""
     url = environment_of(home)["INVENTORY_READ_DATABASE_URL"]
     with psycopg.connect(url, connect_timeout=3, autocommit=True) as connection:
         yield connection
@@ -41,7 +41,7 @@ def _damage(connection: Connection, part: str) -> Damage | None:
 
 
 def resuming(home: Home) -> str:
-    """Return the command for a capture that is paused or damaged, "" if it is neither."""
+    """Return the command that resumes a paused capture or repairs a damaged one, else ""."""
     with reading(home) as connection:
         if paused_by(connection):
             return RESUME
@@ -67,7 +67,7 @@ def identity(home: Home) -> Row:
 
 
 def slot(home: Home) -> Row:
-    """Check that the slot streams, has its WAL and retains less than 256 MiB of it."""
+    """Check that the slot streams, that no WAL it needs is lost, and that it retains < 256 MiB."""
     with reading(home) as connection:
         seen, by, damage = slot_of(connection), paused_by(connection), damage_of(connection)
     if seen is None:

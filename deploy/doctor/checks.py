@@ -53,7 +53,7 @@ def stack_rows(home: Home, seen: StackState) -> list[Row]:
 
 
 def _by_cause(rows: list[Row]) -> list[Row]:
-    """Return `rows`. If the disk is full, each failing row gets the disk's repair instead."""
+    """Return `rows`. If the disk is full, replace the repair of each failing row by the disk's."""
     full = next((row for row in rows if row.name == "disk" and row.verdict == "failure"), None)
     if full is None:
         return rows

@@ -38,7 +38,10 @@ class _Found(NamedTuple):
 
     @property
     def last_at(self) -> datetime:
-        """Return the time of the newest proof; without a proof, the heartbeat's time, or now."""
+        """Return the time of the newest proof.
+
+        Without a proof, return the time in the prover's heartbeat row, or now if there is no row.
+        """
         if self.finished_at is not None:
             return self.finished_at
         last_us = self.last_us

@@ -101,7 +101,7 @@ def topics(home: Home) -> Row:
 
 
 def _kind_of(drift: Drift) -> Failure:
-    """Return the failure whose repair removes `drift`. A start can't reduce partitions."""
+    """Return the failure whose repair removes `drift`, a wrong setting of a topic."""
     is_missing = drift.setting == "topic"
     if not is_missing and drift.setting != "partitions":
         return Failure.TOPIC_DIFFERS
@@ -159,7 +159,7 @@ def freshness(home: Home) -> Row:
 
 
 def _stale_link(home: Home, variables: dict[str, str]) -> str:
-    """Return the repair of the first stage without progress, in the order of the pipeline."""
+    """Return the command that repairs the first stage of the pipeline without progress."""
     beat = _answer(home, _LAST_BEAT)
     if beat is None or float(beat) > _FRESH_S:
         return "inventory restart heartbeat"

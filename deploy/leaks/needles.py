@@ -35,7 +35,7 @@ def found_in(needles: Needles, content: bytes) -> set[str]:
 
 
 def longest(needles: Needles) -> int:
-    """Return the length of the longest form: chunks must overlap by that many bytes."""
+    """Return the length of the longest form. Chunks of a file must overlap by that many bytes."""
     return max((len(form) for forms in needles.values() for form in forms), default=0)
 
 

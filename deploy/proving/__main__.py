@@ -75,7 +75,10 @@ class Prover:
 
 
 def newest_proof_s() -> float | None:
-    """Return the result of `proven_since` in s since 1970; None if Postgres doesn't answer."""
+    """Return the time of the newest proof in s since 1970 UTC; None if Postgres doesn't answer.
+
+    Without a proof, it is the time at which the table of proofs was created.
+    """
     from django.db import InterfaceError, OperationalError, connection  # noqa: PLC0415 -- after setup
 
     from ledger.proofs.queries import proven_since  # noqa: PLC0415 -- as above

@@ -130,7 +130,10 @@ def _people(view: View) -> str:
 
 
 def _methods(view: View) -> Sequence[str]:
-    """Return the methods that a decorator such as `require_GET` allows, from its closure."""
+    """Return the HTTP methods that a decorator such as `require_GET` allows.
+
+    Without such a decorator, return GET and POST.
+    """
     wrapped: Any = view
     while wrapped is not None:
         if inspect.isfunction(wrapped):

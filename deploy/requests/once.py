@@ -81,7 +81,10 @@ def _problem(found: Output) -> str:
 
 
 def _parts(kind: str, document: Any) -> tuple[Any, Any]:  # noqa: ANN401 -- JSON
-    """Return a command's JSON and None, or a comparison's JSON without its rows, and the rows."""
+    """Return a command's JSON in two parts: a comparison's rows apart from the rest.
+
+    For other commands the second part is None.
+    """
     if kind != COMPARE or not isinstance(document, dict):
         return document, None
     rows = document.pop("rows", {})

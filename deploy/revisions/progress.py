@@ -38,7 +38,7 @@ def ends(settings: Connections) -> dict[int, int]:
 
 
 def reached(settings: Connections, revision: int, *, tail: int = _TAIL) -> dict[int, int]:
-    """Return per partition the first offset not included in the revision's committed state."""
+    """Return per partition the first offset that the revision's committed state doesn't include."""
     states = committed_progress(settings, revision, tail=tail)
     return {
         number: states[number].next_offset if number in states else 0
@@ -52,7 +52,7 @@ def committed_progress(
     """Return the progress header of the revision's committed state, for partitions that have one.
 
     Only the last `tail` offsets are read. They contain the header, unless a later transaction was
-    aborted. There is no time limit while records arrive: a million levels are many GB.
+    aborted. There is no time limit while records arrive: the states of a million keys are many GB.
     """
     topic = output_topics(revision).on_hand_changelog
     asked = settings.kafka_bootstrap, topic, settings.partitions
@@ -132,7 +132,7 @@ def wait_past_moment(
 def _before(
     moment_us: int, states: Mapping[int, CommittedProgress], numbers: Collection[int]
 ) -> list[int]:
-    """Return the partitions whose state holds no record committed at the moment or later."""
+    """Return the partitions whose state includes no record committed at `moment_us` or later."""
     newest = {
         number: states[number].newest_commit_us or 0 for number in numbers if number in states
     }

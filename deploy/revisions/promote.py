@@ -1,6 +1,6 @@
 """Switch of the deciding logic revision, in one Postgres transaction.
 
-Before the switch, only the former revision's decisions reach a desk. After it, only those of the
+Before the switch, only the former revision's decisions reach the pages. After it, only those of the
 new revision do. The actuator continues in the new topics after the last decision that the
 transaction included.
 """
@@ -140,7 +140,11 @@ def _switch_now(
     ordered: frozenset[str],
     approval: Approval | None,
 ) -> None:
-    """Switch, show exactly the new revision's decisions, and move the actuator to its topics."""
+    """Switch in one transaction: replace the proposals, and move the actuator to the new topics.
+
+    `fresh` has the new revision's decisions. `ordered` has the ids of approved needs (reorders)
+    whose orders this revision has read.
+    """
     with connect(settings) as connection, connection.transaction():
         switch(connection, change)
         if approval is not None and change.former is not None:
@@ -177,9 +181,10 @@ def _approval(settings: Connections, request: SwitchRequest, former: int) -> App
 
 
 def _orders_known_to(settings: Connections, revision: int, deadline: float) -> frozenset[str]:
-    """Return the approved needs of the former revision, once `revision` has read their orders.
+    """Wait until `revision` has read the orders of all approved needs. Return the needs' ids.
 
-    Only workers of the former revision close these needs, and possibly none of them runs any more.
+    These needs (reorders) are of the former revision. Only its workers would close them, and
+    possibly none of them runs any more.
     """
     with connect(settings) as connection, connection.transaction():
         needs, asked_us = approved(connection)

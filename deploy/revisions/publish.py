@@ -147,7 +147,10 @@ def _refuse_other_rules(settings: Connections, code: str) -> None:
 
 
 def _refused(settings: Connections, message: str, *, repair: str) -> StackError:
-    """Return the error. The deciding revision can't be ended, so its error has another repair."""
+    """Return an error with `message` and `repair`.
+
+    If this revision decides, nobody may delete its state. Then the error has another repair.
+    """
     if active(settings) != LOGIC_REVISION:
         return StackError(message, repair=repair)
     meant = "to publish another revision, name its tree with --code"

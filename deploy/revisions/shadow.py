@@ -2,7 +2,7 @@
 
 A shadow is a small stack in the home of the main one (`revisions/v2`), with its own supervisor,
 logs and `runtime.json`. Its workers join the group of their revision, replay `stock.events` from
-the beginning and write topics that nothing else reads. So none of their decisions reaches a desk.
+the beginning and write topics that nothing else reads. So none of their decisions reaches a page.
 """
 
 import json

@@ -24,7 +24,10 @@ _DIGEST_BYTES: Final = 16
 
 @dataclass(slots=True)
 class _Key:
-    """Offset and digest of a key's level, and those of its window rows by their start."""
+    """Offset and digest of a key's level (state record in the changelog).
+
+    `windows` has offset and digest of each window row (sales of ten minutes), by its start.
+    """
 
     offset: int = -1
     digest: bytes = b""

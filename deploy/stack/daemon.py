@@ -196,7 +196,7 @@ def sole_supervisor(home: Home, refusal: StackError) -> Iterator[None]:
 
 
 def starting_runtime() -> Runtime:
-    """Return the runtime of a home that this process starts to supervise."""
+    """Return the record of a stack in phase `starting`, with this process as its supervisor."""
     me = identify(os.getpid())
     return Runtime(phase="starting", supervisor_pid=me.pid, supervisor_ticks=me.started)
 

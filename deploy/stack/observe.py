@@ -75,7 +75,7 @@ def _supervisor(runtime: Runtime) -> str:
 
 
 def _process_state(entry: ServiceRuntime) -> str:
-    """Return the state without a probe: the recorded one, corrected by what the kernel knows."""
+    """Return the recorded state, but GONE or SUSPENDED if the kernel shows that. Run no probe."""
     if entry.state not in (RUNNING, STARTING):
         return entry.state
     process = ProcessId(entry.pid or 0, entry.started_ticks)
@@ -85,7 +85,10 @@ def _process_state(entry: ServiceRuntime) -> str:
 
 
 def _probed(name: str, entry: ServiceRuntime, access: tuple[str, str]) -> str:
-    """Return the state by both probes. They run in parallel, because each may take seconds."""
+    """Return the state that the probes `ready` and `alive` show.
+
+    They run in parallel, because each may take seconds.
+    """
     from deploy.stack.probes import probes_of  # noqa: PLC0415 -- loads every part's client
 
     pid = entry.pid or 0

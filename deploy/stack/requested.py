@@ -93,7 +93,7 @@ def write_requested(home: Home, requested: RequestedState) -> None:
 
 
 class Requests:
-    """Execution of requests in the supervisor's process. Services without one stay unchanged.
+    """Execution of requests in the supervisor's process. Services without a request stay unchanged.
 
     A new worker gets a port and joins the group by itself. `leave` removes the static membership of
     a worker that has ended. Otherwise its partitions have no worker until its session times out.

@@ -17,8 +17,8 @@ class Service:
     `ready` takes the pid and probes by the service's own protocol. A service must be ready within
     `ready_within_s` seconds; that time starts again whenever `is_progressing` returns True. `alive`
     is called while the service runs. If it returns False for too long, the supervisor restarts the
-    service. `leave_signal` is sent instead of `stop_signal` if the
-    service is removed or paused. With None, `stop_signal` is sent.
+    service. A service that is removed or paused gets `leave_signal`, or `stop_signal` if that is
+    None.
     """
 
     name: str
