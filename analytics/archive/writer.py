@@ -87,7 +87,7 @@ class PartitionWriter:
         self.fact_end = last.fact_end
 
     def take(self, arrival: Arrival) -> None:
-        """Decide the record's verdict and buffer the record. Write a full buffer as a file."""
+        """Decide if the record is new or re-sent. Buffer it, and write a full buffer as a file."""
         row = self._admitted(arrival)
         if not self._rows:
             self._oldest_waiting = self.clock()

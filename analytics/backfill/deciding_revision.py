@@ -31,9 +31,9 @@ class DecidingRevision:
     both revisions had passed the offsets `since`. `since` is empty if the revision has decided
     since the first record.
 
-    The workers of the new revision may have been further ahead at the switch. If a record at or
-    after `since` was committed at or before `since_us`, its decision may have opened and closed
-    before the switch. Such a decision has never become a proposal.
+    At the switch, the workers of the new revision may have been further ahead. Example: `since` is
+    100, and they had passed offset 120. A need that opened at offset 105 and closed at 110 never
+    became a proposal. So decisions of records committed by `since_us` may lack a proposal.
     """
 
     revision: int = LOGIC_REVISION

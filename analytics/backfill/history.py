@@ -85,7 +85,10 @@ class PartitionHistory:
         return found
 
     def expired(self) -> Iterator[Expired]:
-        """Yield window rows that left their key's state, with their last content."""
+        """Yield key, start (µs since 1970 UTC) and last record of each window that left a state.
+
+        A window is ten minutes of a key's sales. Its state keeps only the windows of some days.
+        """
         for _key, _offset, content in self._read(EXPIRED):
             key, row, _position = decode_window(content)
             yield key, row.start_us, content

@@ -118,7 +118,7 @@ def _results(
     units: Sequence[ArchiveUnit],
     results: Path,
 ) -> Iterator[ManifestRow | UnitFailed]:
-    """Run the job, and yield each commit once."""
+    """Run the units as one job. Yield each unit's row once, soon after its commit."""
     failure = commits_of(results) / f"failed-{uuid.uuid4().hex}.json"
     commits = CommitReader([unit.name for unit in units], commits_of(results))
     job = _Job(context, units, _Task(str(results), str(failure)))

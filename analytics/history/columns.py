@@ -117,7 +117,7 @@ _END_US: Final = 253_402_300_800_000_000
 
 
 def value_as(kind: str, found: object) -> Any:  # noqa: ANN401 -- of the column's type
-    """Return a decoded value of a row image as type `kind`, or None if it has another type.
+    """Return a column's value from a Debezium record as type `kind`; None if it is of another type.
 
     Postgres checks the types of its columns, so only values of a forged record become None.
     """

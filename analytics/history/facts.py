@@ -28,7 +28,7 @@ from inventory.tables.sale_line import SaleLine
 
 @dataclass(frozen=True, slots=True)
 class _Move:
-    """The movement of one row. For a count, `on_hand_units` are the counted units."""
+    """Units that one row moves into or out of stock. A count has its counted units instead."""
 
     inv_key: str
     at_us: int
@@ -43,7 +43,7 @@ class _Move:
 
     @property
     def order(self) -> tuple[str, int, bool, int, str]:
-        """Return the sort key: by inventory key, then in business order."""
+        """Return the sort key: by inventory key, then by business time, counts last."""
         return self.inv_key, self.at_us, self.is_count, self.id, self.table
 
 
@@ -145,7 +145,11 @@ def _move(record: Record, fact: Fact, partition: int) -> _Move | None:
 
 
 def _cause(record: Record, fact: Fact) -> str:
-    """Return `sale` or `return`, else the row's reason or leg, else the name of its table."""
+    """Return the cause of a movement.
+
+    It is `sale` or `return` for a sale line. For other rows it is the reason, or the leg of a
+    shipment (such as `transfer_in`), or else the name of the table.
+    """
     if isinstance(fact, SaleLine):
         return "sale" if fact.quantity_units > 0 else "return"
     image = record.after if isinstance(record.after, Mapping) else {}

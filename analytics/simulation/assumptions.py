@@ -32,7 +32,7 @@ class Assumptions:
     seed: int = 1
 
     def order_time_us(self, opened_us: int) -> int:
-        """Return the time of the order for a need that opened at `opened_us`.
+        """Return the time of the order for a need (proposed reorder) that opened at `opened_us`.
 
         It is the end of the approval delay. If the delay ends on no order day, it is 00:00 UTC of
         the next order day.

@@ -179,7 +179,7 @@ def _is_of_kept_order(history: KeyHistory, record: Record) -> bool:
 
 
 def _note_answers(history: KeyHistory, state: KeyState, opened: dict[str, int]) -> None:
-    """Count the minutes from the opening of a need to the order that answered it."""
+    """Count the minutes from the opening of a need (proposed reorder) to the order for it."""
     output, at_us = state.episode.last_output, state.stream_time_us
     if output is None or at_us is None:
         return

@@ -26,9 +26,9 @@ def policy_row(history: KeyHistory, row: Image, overlay: Overlay, parameters: st
 def count_row(log: SimulatedLog, event: Event, before: Row | None) -> Row | None:
     """Return the count with units chosen so that its variance equals the one in history.
 
-    A count of history states the units of history's shelf. Its variance applies to both worlds,
-    because it comes from losses and finds that nobody recorded. A negative variance removes at most
-    the units on hand.
+    The variance is counted minus computed units. It applies to both worlds, because it comes from
+    losses and finds that nobody recorded. A negative variance removes at most the units on hand.
+    A count that isn't approved is returned unchanged; a deleted one is None.
     """
     record, state = event.record, log.state
     image: Any = record.after

@@ -164,7 +164,7 @@ class World:
                 self._push(self._around.assumptions.order_time_us(at_us), _Due(need))
 
     def _place(self, need: ReorderOutput, at_us: int) -> None:
-        """Order the current quantity of the need, unless the need is no longer open."""
+        """Order the current quantity of the need (proposed reorder). Do nothing if it is closed."""
         episode, policy = self._shelf.state.episode, self._shelf.state.policy
         if episode.state != OPEN or episode.id != need.id or policy is None:
             return

@@ -143,7 +143,10 @@ class Barrier:
         return {"records not shown": behind} if behind else {}
 
     def _waiting(self, topic: str, starts: dict[int, int], ends: dict[int, int]) -> int:
-        """Return the number of committed records from `starts` to `ends`; markers don't count."""
+        """Return the number of committed records from `starts` to `ends`.
+
+        Transaction markers don't count.
+        """
         tail = kafka.Tail(self.settings.kafka_bootstrap, topic, self.settings.partitions, starts)
         messages = tail.read_until(ends, deadline=time.monotonic() + kafka.TIMEOUT_S)
         return sum(message.error() is None for message in messages)

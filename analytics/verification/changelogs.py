@@ -95,11 +95,11 @@ class Changelogs:
     def windows_at_cut(
         self, shown: Ends, ends: Ends, deadline: float
     ) -> dict[WindowKey, WindowRow | None]:
-        """Return rows at the cut that differ from the read model's; None where the cut has no row.
+        """Return window rows at the cut that differ from the read model's; None for an absent row.
 
-        The cut follows from the projector's offsets in the changelog of levels. In the changelog of
-        windows, the projector may be ahead of the cut or behind it. `shown` holds its offsets
-        there. `ends` are offsets after every chunk of the cut.
+        The projector fills the read model from two changelogs. Its offsets in the changelog of
+        levels (states) define the cut. In the changelog of windows it may be ahead of the cut or
+        behind it. `shown` has its offsets there. `ends` are offsets after every chunk of the cut.
         """
         cut = self.cut()
         messages = self._records(SALES_WINDOWS_CHANGELOG, ends, deadline)

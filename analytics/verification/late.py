@@ -32,7 +32,7 @@ _DENSE: Final = 2000  # up to this distance in offsets, reading on is cheaper th
 
 @dataclass(frozen=True, slots=True)
 class Contribution:
-    """Signed counters that one image would have added to a window."""
+    """Signed counters that an image (row before or after a change) would have added to a window."""
 
     inv_key: str
     start_us: int

@@ -72,7 +72,7 @@ def check_reorders(
     needs: Needs,
     only: Iterable[str] | None = None,
 ) -> Reorders:
-    """Compare the needs of the deciding revision with proposals and order lines."""
+    """Compare the needs (reorders that the rules ask for) with proposals and order lines."""
     parameters = {"location": location}
     lines = connection.execute(_DUPLICATE_LINES, parameters).fetchall()
     proposals = connection.execute(_DUPLICATE_PROPOSALS, parameters).fetchall()

@@ -45,9 +45,9 @@ class Comparison:
     """Result of a comparison of the decisions that wait for an answer.
 
     `equal` counts keys with equal decisions. `explained` counts keys whose decisions differ only in
-    their explanation, which is no difference. `moving` counts keys that differ but have decisions
-    after the barrier. `refused` names invalid records in the topics of decisions, which consumers
-    ignore.
+    their explanation, which is no difference. `barrier` has the offset in each partition at which
+    the revisions are compared. `moving` counts keys that differ but have decisions after it.
+    `refused` names invalid records in the topics of decisions, which consumers ignore.
     """
 
     former: int
@@ -186,7 +186,7 @@ def _disagreement(
 def _moved(
     difference: Difference, former: Decisions, fresh: Decisions, barrier: Mapping[int, int]
 ) -> bool:
-    """Return True if either side has decided about the key at or after the barrier."""
+    """Return True if a revision has decided about the key at or after the barrier's offset."""
     sides = (side.newest.get(_key_of(difference)) for side in (former, fresh))
     places = [side["position"] for side in sides if side is not None]
     return any(place["offset"] >= barrier[place["partition"]] for place in places)

@@ -69,7 +69,7 @@ def committed_progress(
 
 @dataclass(slots=True)
 class CatchingUp:
-    """Progress of a revision towards a barrier: records missing, and the time left at its rate."""
+    """Progress of a revision's workers towards given offsets: records missing and time left."""
 
     revision: int
     left: TimeLeft = field(default_factory=TimeLeft)
@@ -81,7 +81,7 @@ class CatchingUp:
 
 
 def behind(positions: Offsets, barrier: Offsets) -> int:
-    """Return the number of records missing up to the barrier."""
+    """Return the number of offsets missing up to the barrier, which has an end per partition."""
     return sum(max(0, end - positions.get(number, 0)) for number, end in barrier.items())
 
 
@@ -93,7 +93,7 @@ def wait_past(
     *,
     report: Progress = no_report,
 ) -> None:
-    """Return once the revision's state includes everything before the barrier.
+    """Return once the revision's state includes all records before `barrier`, in each partition.
 
     Raises:
         StackError: the state lacks records at `deadline`; the message has their number.

@@ -83,7 +83,10 @@ def home_of(home: Home, revision: int) -> Home:
 
 
 def shadows(home: Home) -> dict[int, Home]:
-    """Return the homes of shadows by revision: published or started here, and not deleted since."""
+    """Return the home of each shadow (workers of another revision), by revision number.
+
+    These are the revisions that were published or started here, and not deleted since.
+    """
     found = re.compile(r"v(\d+)")
     names = (home.path / "revisions").glob("v*")
     known = {int(m[1]): Home(path) for path in names if (m := found.fullmatch(path.name))}

@@ -44,7 +44,8 @@ class _Key:
 class StateComparison:
     """Numbers of equal and of moving keys, and the keys that differ.
 
-    A key with different states counts as moving if it has records at or after the barrier.
+    A key with different states counts as moving if it has records at or after the offset up to
+    which both revisions are compared.
     """
 
     equal: int
@@ -65,7 +66,7 @@ class StateComparison:
 def compare_states(
     settings: Connections, former: int, fresh: int, barrier: dict[int, int], timeout_s: float
 ) -> StateComparison:
-    """Return the comparison of the level and window rows of every key in either changelog."""
+    """Return the comparison of every key's state, with its sales windows, under both revisions."""
     deadline = time.monotonic() + timeout_s
     old, partition_of = _states(settings, former, deadline)
     new, more = _states(settings, fresh, deadline)

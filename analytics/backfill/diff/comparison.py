@@ -45,7 +45,7 @@ class RunTotals:
     minor: int = 0
 
     def add(self, course: Course) -> None:
-        """Add one need or price proposal to the counts."""
+        """Add one need or price proposal to the count, the units and the money."""
         self.count += 1
         self.units += units_of(course)
         self.minor += amount_of(course)

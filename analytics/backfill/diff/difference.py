@@ -31,7 +31,7 @@ _EPOCH: Final = date(1970, 1, 1)
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One need or price proposal on which the runs differ.
+    """One need (proposed reorder) or price proposal on which the runs differ.
 
     `how` is the class of the difference, one of `CLASSES`. `row` has every column.
     """
@@ -88,7 +88,10 @@ def _class_of(pair: Pair) -> str | None:
 
 
 def _result(course: Course) -> tuple[object, ...]:
-    """Return the last open revision's quantity, supplier and unit cost, or new and prior price."""
+    """Return the result of a need or price proposal, as it was when last open.
+
+    For a need: quantity, supplier and unit cost. For a price: new and prior price.
+    """
     event = course.shown.event
     if isinstance(event, ReorderEvent):
         return event.output.quantity_units, event.supplier, event.cost_minor
@@ -161,7 +164,7 @@ def _columns(side: str, course: Course | None) -> Row:
 
 
 def _numbers(course: Course) -> Row:
-    """Return columns of the last open revision, such as quantity and flags, or price and clamps."""
+    """Return the columns with the values of a need or price proposal, as it was when last open."""
     event = course.shown.event
     return _need_numbers(event) if isinstance(event, ReorderEvent) else _price_numbers(event)
 

@@ -1,4 +1,4 @@
-"""Pairs of needs, one of each run, that opened for the same shortage of a key. No I/O.
+"""Pairs of needs (proposed reorders), one of each run, for the same shortage of a key. No I/O.
 
 Decision 0032: a need's id names the record that opened it, so other rules give other ids. A need of
 run A and one of run B form a pair if both are open at one record. A need is in one pair at most,
@@ -134,7 +134,7 @@ def _once(pairs: Sequence[Pair]) -> list[Pair]:
 
 
 def _of(pair: Pair, side: int, revised: Revised | None) -> Revised | None:
-    """Return the revision if it belongs to the pair's course of that side, else None."""
+    """Return `revised` if it belongs to the pair's need or proposal of this side, else None."""
     course = pair.courses[side]
     is_its = course is not None and revised is not None and course.first.id == revised.id
     return revised if is_its else None

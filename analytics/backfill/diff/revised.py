@@ -34,7 +34,10 @@ Term = tuple[str, int | str | None]
 
 @dataclass(frozen=True, slots=True)
 class Revised:
-    """One revision of a need or of a price proposal, at `offset` of its partition."""
+    """One revision (version) of a need (proposed reorder) or of a price proposal.
+
+    `offset` is the offset of the record that caused it.
+    """
 
     kind: str
     event: ReorderEvent | PriceEvent
@@ -79,7 +82,10 @@ class Revised:
 
 
 def reorder(event: ReorderEvent) -> Revised:
-    """Return one revision of a need. Its decision is status, quantity, supplier and unit cost."""
+    """Return one revision of a need (proposed reorder).
+
+    Its decision is status, quantity, supplier and unit cost.
+    """
     need = event.output
     decision = (need.status, need.quantity_units, event.supplier, event.cost_minor)
     levels = (need.base_position_units, need.reorder_point_units, need.order_up_to_units)

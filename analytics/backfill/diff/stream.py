@@ -37,7 +37,10 @@ def pairs_of(runs: ComparedRuns, partition: int, key: bytes | None = None) -> It
 
 
 def paired(entries: Iterable[Entry]) -> Iterator[Pair]:
-    """Yield the pairs of `entries`, given in offset order. Pairs open at the end come last."""
+    """Pair the decisions of both runs in `entries`, which are in offset order.
+
+    Yield each pair when it is closed. Pairs open at the end come last.
+    """
     tracked: Tracked = {}
     for offset, found in groupby(entries, key=itemgetter(0)):
         yield from _taken(tracked, offset, list(found))
@@ -54,7 +57,7 @@ def _rows(
 
 
 def _taken(tracked: Tracked, offset: int, entries: Sequence[Entry]) -> Iterator[Pair]:
-    """Yield the pairs that one record completes. All entries of a record have the same key."""
+    """Apply the decisions of one record, which all have the same key. Yield the pairs it closes."""
     key = entries[0][2]
     for kind in KINDS:
         sides = [[e[3] for e in entries if (e[1], e[3].kind) == (s, kind)] for s in (A, B)]

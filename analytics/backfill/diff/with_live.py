@@ -51,7 +51,7 @@ class LiveSide:
     """The live state as one side of a comparison.
 
     `reached` holds the workers' next offset of each partition compared so far. `left_out` names
-    kind and key of each decision that was left out so far.
+    kind and key of the decisions left out so far: the workers decided again after the run's end.
     """
 
     revision: int
@@ -167,7 +167,7 @@ def compare_with_live(
 
 
 def pairs_with_live(live: Live, sides: LiveAndRun, number: int) -> Iterator[Pair]:
-    """Yield the pairs of one partition."""
+    """Yield pairs of pending decisions of one partition: one of the live state, one of the run."""
     yield from paired(_entries(pending_in(live, sides, number), sides))
 
 
