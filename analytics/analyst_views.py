@@ -79,9 +79,9 @@ def session_rows(state: bytes) -> Iterator[tuple[str, int, int, int, int]]:
 def hop_rows(state: bytes) -> Iterator[tuple[str, str, int, int, int, int]]:
     """Yield three rows with the units sold in the last hour, the last 24 hours and the last 7 days.
 
-    The values are in the order of `HOP_COLUMNS`. Each span ends when the newest complete ten-minute
-    window ends, so at or before the key's stream time (its newest commit time). The state has only
-    windows from `covered_from_us` on, so a span that begins earlier lacks some sales.
+    The values are in the order of `HOP_COLUMNS`. Each span ends with the newest ten-minute window
+    that was over at the key's stream time (its "now" for the rules). The state has only windows
+    from `covered_from_us` on, so a span that begins earlier lacks some sales.
     """
     found = decode_state(bytes(state))
     now_us = found.stream_time_us

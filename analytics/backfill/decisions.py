@@ -175,7 +175,7 @@ def differences(
     ends: Mapping[int, int],
     deciding: DecidingRevision | None = None,
 ) -> Iterable[dict[str, Any]]:
-    """Yield each id whose decision (of the fold) and proposal (in Postgres) break a rule.
+    """Yield an entry for each id whose decision (of the fold) and proposal (in Postgres) differ.
 
     An entry has the id, the decision, the proposal and the broken rule.
     """

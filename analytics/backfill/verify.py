@@ -52,10 +52,10 @@ class BackfillVerifyReport:
 
     @property
     def decisions_equal(self) -> bool:
-        """Return True if both sides have equally many open reorders, and all proposals are right.
+        """Return True if both sides have equally many open reorders, and `decisions.ok` is True.
 
-    A proposal is right if it has the revision and status of its decision.
-    """
+        `decisions` compares the proposals in Postgres with the recomputed decisions.
+        """
         recomputed = sum(row.open_reorders for row in self.run.rows)
         return self.open_reorders_live == recomputed and self.decisions.ok
 

@@ -43,7 +43,7 @@ class _Move:
 
     @property
     def order(self) -> tuple[str, int, bool, int, str]:
-        """Return the sort key: by inventory key, then by business time, counts last."""
+        """Return the sort key: by key, then by business time; at equal times a count comes last."""
         return self.inv_key, self.at_us, self.is_count, self.id, self.table
 
 

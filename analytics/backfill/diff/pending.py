@@ -52,7 +52,7 @@ def newest_of(run: ComparedRun, number: int) -> dict[KindAndKey, Revised]:
 
 
 def compared_keys(run: ComparedRun, number: int) -> IsCompared:
-    """Return a function that tells for a key whether the run has computed it."""
+    """Return a function that returns True for a key that the run has computed."""
     if run.plan.selection.is_all:
         return lambda _key: True
     found = {key for unit in run.units(number) for key, _, _ in read_rows(unit, STATES)}
@@ -124,7 +124,7 @@ def _at_opening(decisions: Iterable[Revised], opened_us: Mapping[int, int]) -> I
 
 
 def _is_lost(name: KindAndKey, found: PublishedPartition) -> bool:
-    """Return True if the topic lacks the pending decision in the key's state, or is older."""
+    """Return True if the topic lacks the pending decision of a key's state or has an older one."""
     last, known = found.levels[name], found.decisions.get(name)
     if known is None:
         return last.status in ("open", "snoozed")
