@@ -1,1 +1,4 @@
-"""The pure rules: integers in, integers out, no clock and no I/O (docs/domain.md)."""
+"""The rules of stock, replenishment and prices as pure functions (docs/domain.md).
+
+They compute with integers only. They read no clock and do no input or output.
+"""

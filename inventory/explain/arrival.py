@@ -9,13 +9,14 @@ ON_TIME, COUNTED, UNCOUNTED = "on_time", "late_counted", "late_uncounted"
 def arrival(business_us: int, written_us: int, late_lines: int | None) -> str:
     """Return `ON_TIME`, `COUNTED` or `UNCOUNTED` for a sale or return line.
 
-    A line is late if its window was closed when the line arrived: stream time ≥ window end + grace.
-    A late line is `UNCOUNTED` if its business time `business_us` is before the horizon: no window
-    counts such a line. Every other late line is `COUNTED`.
+    A line is late if its ten-minute window was closed when the line arrived: stream time ≥ window
+    end + ten minutes. A late line is `UNCOUNTED` if it was sold before the horizon, the start of
+    the day three days earlier: no window counts such a line. Any other late line is `COUNTED`.
 
-    `written_us` is the estimated stream time at which the line arrived, in µs since 1970 UTC. It is
-    an estimate, because a table row doesn't contain its commit time. For a live key, pass the row's
-    `recorded_at`. For a replayed key, pass the newest business time of the facts recorded so far.
+    `business_us` is the time of the sale, in µs since 1970 UTC. `written_us` is the stream time at
+    which the line arrived, as an estimate: a table row doesn't contain its commit time. For a live
+    key, pass the row's `recorded_at`. A replayed key's stream time follows business times. Pass the
+    newest business time of its facts recorded so far.
 
     `late_lines` is the number of late lines in the window, or None if the window has no row. If it
     is 0, the line was on time, even if a person corrected its row after the window was closed.

@@ -20,11 +20,11 @@ COUNTED, FIRST, MARKDOWN, OUT = "counted", "first", "markdown", "out"
 class DayFact:
     """One movement or count of a key.
 
-    Facts are in business order: sorted by business time, with movements before counts of equal
-    time. `running_units` is on-hand after the fact in this order. `counted_units` is None for a
-    movement. `delta_units` is the movement's units, or the count's variance. `sold_units` is the
-    quantity of a sale. It is 0 for returns, for sales that no window counts, and for all other
-    facts.
+    Facts are sorted by business time, with movements before counts of equal time.
+    `running_units` is on-hand after this fact. `counted_units` is None for a movement.
+    `delta_units` is the movement's units, or the count's variance (units counted minus expected).
+    `sold_units` is the quantity of a sale. It is 0 for all other facts, and for a sale that arrived
+    too late for its window to count it.
     """
 
     at_us: int
@@ -68,14 +68,16 @@ class StockDay:
 
 @value
 class DemandDay:
-    """Units sold and demand observed on a complete day (domain.md 3.3).
+    """Units sold on a complete day, and the demand that the rules learn from it (domain.md 3.3).
 
-    Of the day's `trading_windows` trading windows, `out_windows` were out of stock.
-    `observed_micro` is in micro-units a day. The `reason` of an observed day is `counted`. On a day
-    that is not observed, `observed_micro` is None. Its `reason` is the first of these that applies:
+    `observed_micro` is that demand in micro-units a day, and `reason` is then `counted`. The item
+    was out of stock in `out_windows` of the day's `trading_windows` ten-minute windows.
+
+    `observed_micro` is None if the rules learn nothing from the day. `reason` is then the first of
+    these that applies:
 
     * `first`: the key's first day
-    * `markdown`: the price step was not 0
+    * `markdown`: another price than the regular one was in force
     * `out`: more than three quarters of the trading windows were out of stock
     """
 
@@ -104,7 +106,8 @@ def stock_days(
 ) -> tuple[StockDay, ...]:
     """Return one `StockDay` for each day of `span` = [from, until), midnights in µs since 1970 UTC.
 
-    `facts` are all facts of the span in business order. `opening_units` is on-hand before them.
+    `facts` are all facts of the span, in the order of `DayFact`. `opening_units` is on-hand before
+    them.
     """
     by_day = {day: tuple(found) for day, found in groupby(facts, lambda fact: _day(fact.at_us))}
     days: list[StockDay] = []
@@ -136,9 +139,9 @@ def demand_days(
 ) -> tuple[DemandDay, ...]:
     """Return one `DemandDay` for each day of `span`.
 
-    `span` is [from, until), midnights in µs since 1970 UTC. All its days must be complete. `facts`
-    are all facts of the span in business order. `rules` apply to every day, also to days on which
-    other rules were in force.
+    `span` is [from, until), midnights in µs since 1970 UTC. All its days must have ended at least
+    ten minutes ago. `facts` are all facts of the span, in the order of `DayFact`. `rules` apply to
+    every day, even if other rules were in force on that day.
     """
     rows, counts = _rows(facts), _counts(facts)
     level, is_counted = opening.units, opening.is_counted
@@ -153,7 +156,10 @@ def demand_days(
 
 
 def _rows(facts: Iterable[DayFact]) -> dict[int, list[WindowRow]]:
-    """Return the window rows of each day with movements. The dictionary's keys are day starts."""
+    """Return the ten-minute window rows by the start of their day in µs.
+
+    A day without a movement has no entry.
+    """
     sold: dict[int, int] = {}
     moves: dict[int, dict[int, int]] = {}
     for fact in facts:
@@ -196,9 +202,9 @@ def _demand_day(
 def price_days(timeline: Timeline, span: tuple[int, int], *, now_us: int) -> tuple[PriceDay, ...]:
     """Return one `PriceDay` for each day of `span` = [from, until), midnights in µs since 1970 UTC.
 
-    A day's price is the price in force at the end of the day. If the day isn't over at `now_us`, it
-    is the price in force at `now_us`. `lowest_minor` is the lowest price of the 30 days before that
-    moment, which would be the prior price of a reduction.
+    A day's price is the price in force at the end of the day, or at `now_us` if the day isn't over
+    by then. `lowest_minor` is the lowest price of the 30 days before that moment. A reduction at
+    that moment would have it as its prior price.
     """
     days: list[PriceDay] = []
     for day_us in range(*span, DAY_US):

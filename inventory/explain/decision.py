@@ -31,9 +31,10 @@ _SUMMED: Final = frozenset(
 
 
 def arithmetic(terms: Sequence[tuple[str, int | str]]) -> tuple[Section, ...]:
-    """Return the sections `stock`, `levels` and `quantity` of a revision.
+    """Return the sections `stock`, `levels` and `quantity` that explain a revision of a need.
 
-    Sections without lines are left out. Terms that no section reads are notes in `levels`.
+    `terms` are the pairs (name, value) of the revision. A term that takes part in no sum becomes a
+    note line in `levels`. A section without lines is left out.
     """
     known = dict(terms)
     found = (

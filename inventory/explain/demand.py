@@ -14,9 +14,9 @@ from inventory.replenishment.levels import demand_micro
 def demand_section(state: KeyState, *, has_windows: bool) -> Section:
     """Return the section `demand`: rate of final days + changes by later days = learned rate.
 
-    With `has_windows`, each complete day from the horizon on has lines of its own, computed from
-    the state's window rows. Otherwise one line has the sum of the changes of all these days. Rates
-    are in micro-units a day.
+    Final days are the days before the horizon (three days before the stream time's day). Rates are
+    in micro-units a day. If `has_windows` is True, each later complete day has lines of its own,
+    computed from the state's window rows. If it is False, one line has the sum of these changes.
     """
     rules = rules_of(state.policy, state.timeline)
     demand, final = state.demand, state.final_demand
@@ -61,7 +61,10 @@ def _days(state: KeyState, rules: Rules, stream_time_us: int) -> Iterator[Line]:
 
 
 def _shown(state: KeyState, rules: Rules, span: tuple[int, int]) -> tuple[Line, ...]:
-    """Return the lines of one day. `span` is [horizon, start of the day) in µs since 1970 UTC."""
+    """Return the lines of the day that starts at the end of `span`.
+
+    `span` is [horizon, start of that day) in µs since 1970 UTC.
+    """
     day_us = span[1]
     day_end = last_day_end(state.final_demand, state.stock, state.windows, span, rules)
     starts = sorted(start for start in state.windows if day_us <= start < day_us + DAY_US)

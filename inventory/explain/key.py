@@ -14,9 +14,9 @@ from inventory.model.value import value
 class Provenance:
     """The origin of a state, for the last section of its explanation.
 
-    The section shows the state's position as `policy_generation` and `policy_offset`, because the
-    state includes the policy up to that offset. `as_of_us` is the partition's as-of time, None if
-    it is unknown.
+    The section has the state's position (generation of the log, and offset) in the lines
+    `policy_generation` and `policy_offset`: the state has the policy as of that offset. `as_of_us`
+    is the partition's as-of time, None if it is unknown.
     """
 
     partition: int
@@ -32,8 +32,8 @@ def explain(
 ) -> tuple[Section, ...]:
     """Return the sections stock, demand, levels, quantity, price, hold and source, in this order.
 
-    `facts` is None if the caller has no access to the tables. `has_windows` is True if the state
-    includes its window rows.
+    `facts` has the key's stock from Postgres' tables, or None if the caller can't read them.
+    `has_windows` is True if `state` includes its window rows.
     """
     return (
         stock_section(state, facts),
@@ -52,9 +52,9 @@ def explain_at(
     """Return the explanation of a key at the business time `at_us` (µs since 1970 UTC).
 
     `facts` has the stock at that time, and `price` is the price in force then. Both include facts
-    that arrived later. The sections demand, levels, quantity and hold come from `state`: the key's
-    last state whose stream time was not after `at_us`, with its window rows. If `state` is None,
-    these four sections are missing.
+    that happened before `at_us` but arrived later. The sections demand, levels, quantity and hold
+    come from `state`: the key's last state whose stream time was not after `at_us`, with its window
+    rows. If `state` is None, these four sections are missing.
     """
     price_lines = Section("price", price_in_force(price))
     at = note("business_at_us", at_us)

@@ -144,10 +144,12 @@ def _need(policy: ItemLocation, level: Levels, base_units: int, need: int) -> tu
 
 
 def hold_section(state: KeyState, decision: Source | None) -> Section:
-    """Return the section `hold`: the need's state, and B + requested = inventory position.
+    """Return the section `hold`: the state of the key's need, and its inventory position.
 
-    In a hold, the line `reason` has the reason of the last output. In the states idle and open it
-    has the episode's reason. `decision` is a person's latest decision on the need.
+    Inventory position = base position B + units of the open need. In a held state, the line
+    `reason` has the reason of the last output, for example a person's reason for a reject. In the
+    states idle and open it has the episode's reason. `decision` is the row of a person's latest
+    decision on the need, and becomes the source of that line.
     """
     episode = state.episode
     decided = None if episode.last_output is None else episode.last_output.reason

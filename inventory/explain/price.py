@@ -34,11 +34,11 @@ class _Evaluation:
 
 
 def price_section(state: KeyState, *, has_windows: bool) -> Section:
-    """Return the section `price`: price in force, floor, candidate and open proposal.
+    """Return the section `price`: price in force, price floor, candidate and open proposal.
 
-    The candidate is the price that an evaluation at the state's stream time would give. It needs
-    the window rows, because signals read the sales of 24 hours. If `has_windows` is False, one line
-    states that the signal is unknown.
+    The candidate is the next price that the rules compute for the state's stream time. Its signal
+    depends on the sales of 24 hours, which only the window rows have. If `has_windows` is False,
+    one line states that the signal is unknown.
     """
     now_us = state.stream_time_us
     row = None if now_us is None else in_force(state.timeline, now_us)

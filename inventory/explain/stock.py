@@ -15,7 +15,7 @@ CAUSES = ("sales", "returns", "receipts", "transfers", "adjustments")
 
 @value
 class CountFact:
-    """The count that on-hand starts from."""
+    """The last approved count of a key. On-hand is its units plus all later movements."""
 
     id: int
     units: int
@@ -67,12 +67,12 @@ class StockFacts:
 
 
 def stock_section(state: KeyState | None, facts: StockFacts | None) -> Section:
-    """Return the section `stock`: the steps from the last count to B.
+    """Return the section `stock`: the steps from the last count to the base position B.
 
-    The sums equal the state's numbers. If the sum of the facts differs from the state, one more
-    line shows the difference. Then the fold has not yet read the record of a fact, or has
-    rejected it. Without a state, the lines end at on-hand by the facts. Without facts, one line has
-    the sum of all movements since the count.
+    The sums equal the numbers of `state`. If `facts` give another sum, one more line has the
+    difference. The reason is a fact whose record the fold has not read yet or has rejected. If
+    `state` is None, the lines end at the on-hand that `facts` give. If `facts` is None, one line
+    has the sum of all movements since the count.
     """
     if state is None:
         found = StockFacts(None, (), ()) if facts is None else facts

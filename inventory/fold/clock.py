@@ -11,9 +11,10 @@ REPLAYED = "replayed"
 def clock_after(state: KeyState, change: Change, commit_us: int) -> tuple[str, int | None]:
     """Return the clock mode and the stream time (µs since 1970 UTC, or None) after the record.
 
-    Live: max(old stream time, `commit_us`). Replayed: the greatest of the old stream time, the
-    business times of both images, and `reviewed_at` if the record raises it. A snapshot row leaves
-    the stream time as it is. None means that no record of the key has set one yet.
+    Mode `live`: max(old stream time, `commit_us`). Mode `replayed`: the greatest of the old stream
+    time, the business times of both images, and `reviewed_at` if the record raises it. A row of
+    Debezium's snapshot (op `r`) leaves the stream time unchanged. None means that no record of the
+    key has set one yet.
     """
     after = change.after
     mode = after.clock_mode if isinstance(after, ItemLocation) else state.clock_mode
@@ -33,9 +34,10 @@ def clock_after(state: KeyState, change: Change, commit_us: int) -> tuple[str, i
 
 
 def raises_review(before: Fact | None, after: Fact | None) -> bool:
-    """Return True if the record raises `reviewed_at`, or sets it for the first time.
+    """Return True if the change raises a policy's `reviewed_at` or sets it for the first time.
 
-    The insert of a row with `reviewed_at` counts, too.
+    A process sets this column once per day, to start the rules that depend on the day. An inserted
+    policy with `reviewed_at` counts, too.
     """
     if not isinstance(after, ItemLocation) or after.reviewed_at_us is None:
         return False

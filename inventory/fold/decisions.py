@@ -100,11 +100,11 @@ def base_position(stock: Stock, policy: ItemLocation | None) -> int:
 
 
 def _may_need(state: KeyState, change: Change) -> bool:
-    """Return True if the record can change the episode (domain.md 5.3).
+    """Return True if the record can change the episode, the state of the key's need.
 
-    The check saves time. An idle key whose base position is above its reorder point stays idle
-    after most records. A `reorder_decision` row can change even an idle episode: `stale_decisions`
-    counts such rows if they name another need and don't approve it.
+    The check saves time (domain.md 5.3). An idle key whose base position is above its reorder point
+    stays idle after most records. A `reorder_decision` row can change even an idle episode. If the
+    row names another need and doesn't approve it, `stale_decisions` counts it.
     """
     episode = state.episode
     if episode.state != IDLE or isinstance(change.after, ReorderDecision):
@@ -163,10 +163,11 @@ def _differ(before: Fact | None, after: Fact | None, columns: tuple[str, ...]) -
 
 
 def _is_priced(state: KeyState, change: Change) -> bool:
-    """Return True if the record can change the price episode.
+    """Return True if the record can change the price episode, the state of the key's proposal.
 
-    An inserted `price_decision` row can, because `stale_decisions` counts such rows if they name
-    another proposal and don't approve it.
+    Every record can while a proposal is open or the policy's `price_mode` is not off. An inserted
+    `price_decision` row always can: if it names another proposal and doesn't approve it,
+    `stale_decisions` counts it.
     """
     if state.price_episode.id is not None:
         return True

@@ -72,13 +72,19 @@ def last_day_end(
 def learn_days(
     demand: Demand, stock: Stock, windows: Windows, span: tuple[int, int], rules: Rules
 ) -> Days:
-    """Return demand and stock at the end of each day of `span`; for `span` see `last_day_end`."""
+    """Return demand and stock at the end of each day of `span`, in order.
+
+    `span` has the form that `last_day_end` requires.
+    """
     day_end = opening(demand, stock)
     return days_from(day_end, facts_of(stock, windows, span), span, rules)
 
 
 def opening(demand: Demand, stock: Stock) -> DayEnd:
-    """Return demand and stock at the horizon: the end of the last final day."""
+    """Return demand and stock at the horizon, the end of the last day that can't change any more.
+
+    `demand` is the demand after that day.
+    """
     return DayEnd(demand, stock.opening_units, stock.opening_count is not None)
 
 
@@ -96,7 +102,10 @@ def facts_of(stock: Stock, windows: Windows, span: tuple[int, int]) -> Facts:
 
 
 def continue_days(day_end: DayEnd, facts: Facts, span: tuple[int, int], rules: Rules) -> DayEnd:
-    """Return demand and stock at the end of `span`. `day_end` belongs to the day before `span`."""
+    """Return demand and stock at the end of `span`, which has whole days.
+
+    `day_end` has both at the start of `span`.
+    """
     day_us, end_us = span
     for fact_day_us in sorted(facts):
         if day_us <= fact_day_us < end_us:
@@ -107,7 +116,10 @@ def continue_days(day_end: DayEnd, facts: Facts, span: tuple[int, int], rules: R
 
 
 def days_from(day_end: DayEnd, facts: Facts, span: tuple[int, int], rules: Rules) -> Days:
-    """Return the day end of each day of `span`, in order. `day_end` belongs to the day before."""
+    """Return demand and stock at the end of each day of `span`, in order.
+
+    `day_end` has both at the start of `span`.
+    """
     days: Days = ()
     for day_us in range(*span, DAY_US):
         known = facts.get(day_us)
@@ -122,9 +134,9 @@ def days_from(day_end: DayEnd, facts: Facts, span: tuple[int, int], rules: Rules
 def _without_facts(day_end: DayEnd, day_us: int, until_us: int, rules: Rules) -> DayEnd:
     """Return the day end after the days [`day_us`, `until_us`), none of which has a fact.
 
-    These days change nothing before the key's first fact (`begun` False). They also change nothing
-    while the key is out of stock. All trading windows are then out of stock, so the days are not
-    observed and have no quiet window.
+    The days change nothing if the key had no fact before them (`begun` is False). They also change
+    nothing if the key is out of stock. The rules then learn no demand from them, and no window
+    counts as quiet (open without a sale).
     """
     if (
         day_us == until_us
@@ -197,11 +209,12 @@ def _begun(rules: Rules) -> Demand:
 def day_totals(
     day_end: DayEnd, day_us: int, rows: list[WindowRow], counts: list[Count], rules: Rules
 ) -> tuple[int, int, int]:
-    """Return `sold` and `out` of the day (domain.md 3.3), and on-hand at its end.
+    """Return the units sold on a day, its windows out of stock, and on-hand at its end.
 
-    `sold` is Σ max(0, units sold) over all windows. `out` counts trading windows with no unit sold
-    and on-hand ≤ 0 before their start. Before the first count no window is out. On-hand is constant
-    between two windows with facts, so all windows between them are judged at once.
+    The units sold are Σ max(0, units sold) over all windows. A trading window is out of stock if no
+    unit was sold in it and on-hand was ≤ 0 at its start. Before the key's first count, no window is
+    out of stock (domain.md 3.3). On-hand is constant between two windows with facts, so all windows
+    between them are added at once.
     """
     if not day_end.is_counted and not counts:
         sold, level = 0, day_end.on_hand_units
@@ -265,11 +278,12 @@ def _observe_day(
 
 
 def observed_micro(sold_units: int, open_windows: int, step: int, rules: Rules) -> int | None:
-    """Return obs = half_even(sold·10^6·N, open windows) in micro-units a day (domain.md 3.3).
+    """Return the observed demand of a day in micro-units a day (domain.md 3.3).
 
-    N is `rules.trading_windows`, and `open_windows` is N minus the windows that were out of stock.
-    None means that the day is not observed: 4·`open_windows` < N, or the price step at the start of
-    the day is not 0.
+    It is half_even(`sold_units`·10^6·N, `open_windows`), with N = `rules.trading_windows`.
+    `open_windows` is N minus the windows that were out of stock. `step` is the price step at the
+    start of the day. None means that the rules learn nothing from the day, because `step` is not 0
+    or 4·`open_windows` < N.
     """
     if 4 * open_windows < rules.trading_windows or step != 0:
         return None

@@ -1,6 +1,7 @@
-"""Functions that move the horizon and fold older days into opening values (domain.md 2.4).
+"""Functions that move the horizon, the start of a key's oldest retained day (domain.md 2.4).
 
-Days before the horizon are final. A late movement of a final day changes stock, but not demand.
+Of older days, the state has only the opening values: stock and demand at the horizon. These days
+are final. A late movement of a final day changes stock, but not demand.
 """
 
 from bisect import bisect_left
@@ -27,7 +28,7 @@ Windows = dict[int, WindowRow]
 class Passed:
     """The fields of a key's state that change when days pass.
 
-    Days before the horizon become final. Days whose grace has ended become complete.
+    Days before the new horizon become final. Days that ended ten minutes ago become complete.
     """
 
     stock: Stock
@@ -40,10 +41,11 @@ class Passed:
 def pass_days(before: KeyState, now_us: int) -> Passed:
     """Return the state's fields after the stream time has moved to `now_us` (µs since 1970 UTC).
 
-    Days before the new horizon are folded into the opening values, oldest first. Demand is learned
-    from all complete days. `before` is the state before the record that moves the time. So that
-    record's fact, policy or price has no effect on these days (domain.md 11.1). If the key had no
-    stream time, the first day is the day of its oldest fact.
+    Days before the new horizon are folded into the opening values (stock and demand at the
+    horizon), oldest first. Demand is learned from all complete days. `before` is the state before
+    the record that moves the time, so that record's fact, policy or price has no effect on these
+    days (domain.md 11.1). If the key had no stream time, the first day is the day of its oldest
+    fact.
     """
     stock, windows, horizon_at_us = before.stock, before.windows, horizon_us(now_us) or 0
     last, days = _new_day_ends(before, (horizon_at_us, complete_before_us(now_us)))

@@ -14,7 +14,10 @@ __all__ = ["FoldResult", "Partition"]
 
 
 class Partition:
-    """The states of all keys of one partition, with its dedupe ring, in one generation."""
+    """The states of all keys of one partition, with its dedupe ring.
+
+    `generation` is the number of the source log; a log that is captured again has the next one.
+    """
 
     __slots__ = ("_newest_admitted_us", "generation", "ring", "states")
 
@@ -26,16 +29,20 @@ class Partition:
 
     @property
     def newest_commit_us(self) -> int | None:
-        """Return the newest commit time so far, heartbeats and rejected records included."""
+        """Return the newest commit time of all records so far in µs, None before the first.
+
+        Heartbeats and rejected records count, malformed records don't.
+        """
         ring_us, admitted_us = self.ring.newest_commit_us, self._newest_admitted_us
         if ring_us is None or admitted_us is None:
             return admitted_us if ring_us is None else ring_us
         return max(ring_us, admitted_us)
 
     def apply(self, record: Record) -> FoldResult:
-        """Get the ring's verdict, fold the record into its key's state and store the new state.
+        """Fold the record into its key's state, and store the new state.
 
-        A record at or before its key's position is `Replayed`: only the ring changes.
+        The dedupe ring decides first whether the record is new. If the state of the key already
+        includes the record's offset, the result is `Replayed`, and only the ring changes.
 
         Raises:
             BrokenInvariant: the ring has more than `MOST_MEMBERS` members.
@@ -43,9 +50,10 @@ class Partition:
         return self._fold(record, self.ring.admit(record))
 
     def apply_admitted(self, record: Record, admission: Admission) -> FoldResult:
-        """Fold a record with `admission`, the verdict in the archive. The ring is unchanged.
+        """Fold a record of the archive, which has the ring's verdict `admission` with the record.
 
-        As in `apply`, a malformed record doesn't change the newest commit time (domain.md 11.2).
+        The ring is neither read nor changed. As in `apply`, a malformed record doesn't change the
+        newest commit time (domain.md 11.2).
         """
         newest_us = self._newest_admitted_us
         if admission is not Admission.MALFORMED and (

@@ -46,9 +46,10 @@ _NO_ROWS: Final[tuple[int, ...]] = ()
 class Applied:
     """The record had its effect on the key.
 
-    `late` has the net units and amount of the record's sale lines in expired windows.
-    `windows_changed` are the starts (µs, ascending) of the window rows that the record changed.
-    `windows_dropped` are the starts of the rows that expired at the new stream time.
+    `late` has the net units and amount of the record's sale lines in expired windows, which no
+    window row counts. It is None if both are 0. `windows_changed` are the starts (µs, ascending) of
+    the window rows that the record changed. `windows_dropped` are the starts of the rows that
+    expired at the new stream time.
     """
 
     state: KeyState
@@ -116,9 +117,11 @@ FoldResult = Applied | Resent | Replayed | Refused
 def fold(
     state: KeyState | None, record: Record, admission: Admission, generation: int
 ) -> FoldResult:
-    """Fold `record` into the state of its key. `state` is None before the key's first record.
+    """Return the result of folding `record` into `state`, the state of the record's key.
 
-    The caller guarantees that the record's offset is above the state's position.
+    `state` is None before the key's first record. `admission` is the dedupe ring's verdict on the
+    record, and `generation` the number of the source log. The record's offset must be above the
+    offset of the state's position.
     """
     at = Position(generation, record.offset)
     if admission is Admission.RESENT:

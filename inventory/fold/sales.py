@@ -13,9 +13,10 @@ _NO_ROW = WindowRow(0)  # all counters 0, for a window without a row; its start 
 
 
 def late_sale(effects: Effects, horizon_at_us: int) -> LateSale | None:
-    """Return the net units and amount of the record's lines in expired windows (domain.md 11.5).
+    """Return the net units and amount of the record's lines before the horizon (domain.md 11.5).
 
-    Units sold are positive, returned ones negative. None means that units and amount are both 0.
+    No window row counts these lines. Units sold are positive, returned ones negative. None means
+    that units and amount are both 0.
     """
     units = amount = 0
     for effect in effects:

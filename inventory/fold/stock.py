@@ -21,8 +21,9 @@ Windows = dict[int, WindowRow]
 def after_movements(stock: Stock, effects: Effects, horizon_at_us: int | None) -> Stock:
     """Return the stock after the effects of one record.
 
-    A movement changes on-hand if no count follows it, and otherwise the next count's variance. A
-    movement before the horizon also changes `opening_units`, unless `opening_count` follows it.
+    If a count follows a movement, the movement changes that count's variance. If no count follows,
+    it changes on-hand. A movement before the horizon also changes `opening_units` (on-hand at the
+    horizon), unless `opening_count` follows it.
     """
     on_hand, shrink = stock.on_hand_units, stock.shrink_units
     total, opening = stock.sum_movements_units, stock.opening_units
@@ -60,7 +61,10 @@ def after_movements(stock: Stock, effects: Effects, horizon_at_us: int | None) -
 
 
 def without_count(stock: Stock, windows: Windows, count_id: int) -> Stock:
-    """Return the stock without the retained counts of `stock_count` row `count_id`."""
+    """Return the stock without the count of the `stock_count` row `count_id`.
+
+    A count before the horizon is not removed.
+    """
     indexes = [index for index, count in enumerate(stock.counts) if count.id == count_id]
     for index in reversed(indexes):
         count = stock.counts[index]
@@ -78,7 +82,10 @@ def with_count(stock: Stock, windows: Windows, count: Count) -> Stock:
 
 
 def net_between(windows: Windows, after_us: int | None, until_us: int) -> int:
-    """Return Σ retained movements in (`after_us`, `until_us`]. None means no lower bound."""
+    """Return the net units of the retained movements in (`after_us`, `until_us`].
+
+    Without a lower bound, `after_us` is None.
+    """
     total = 0
     for start_us in _starts_between(windows, after_us, until_us):
         moves = windows[start_us].moves
@@ -136,9 +143,9 @@ def _restated(
 
 
 def _next_count(counts: tuple[Count, ...], at_us: int) -> Count | None:
-    """Return the first count at or after the second `at_us`.
+    """Return the first count at or after the second `at_us`, or None.
 
-    Among equal seconds, the lowest id wins.
+    Of several counts in the same second, the one with the lowest id is the first.
     """
     if not counts or counts[-1].at_us < at_us:
         return None

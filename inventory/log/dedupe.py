@@ -24,7 +24,7 @@ _STREAMED_OPS = frozenset({"c", "u", "d"})
 
 
 class Admission(Enum):
-    """The ring's verdict on a record, from the earlier records of its partition.
+    """The dedupe ring's verdict on a record. It depends on earlier records of the partition.
 
     The archive stores the verdict with the record. `inventory.log.validation` checks table, op and
     images afterwards.
@@ -81,24 +81,28 @@ class Ring:
         self.newest_resent_us: int | None = None  # highest commit time of a later copy
 
     def __len__(self) -> int:
-        """Return the number of stored members. Some may be older than the horizon of 120 s."""
+        """Return the number of stored record identities. Some may be older than 120 s."""
         return len(self._arrived)
 
     @property
     def span_us(self) -> int:
-        """Return the µs from the first stored member's commit time to the newest; at least 0."""
+        """Return the µs from the commit time of the first stored identity to the newest one.
+
+        The result is never negative. It is 0 for an empty ring.
+        """
         if not self._arrived or self.newest_commit_us is None:
             return 0
         return max(0, self.newest_commit_us - self._arrived[0][0])
 
     def replayed_from(self, next_offset: int) -> int:
-        """Return the offset from which a replay rebuilds this ring: its first member's offset.
+        """Return the offset at which a replay must start to rebuild this ring.
 
-        For an empty ring it is `next_offset`, the offset that is read next.
+        Normally it is the offset of the first record in the ring. For an empty ring it is
+        `next_offset`, the offset that is read next.
 
-        If a snapshot row was sent again with a later commit time, the result is 0 while that time
-        is within the horizon. The ring keeps only the first copy's commit time, so it may forget
-        the row earlier. A replay from its first member would then judge the second copy as new.
+        The result is 0 after a snapshot row was sent again with a later commit time, as long as
+        that time is within the ring's 120 s. The ring keeps the first copy's commit time, so it may
+        drop the row earlier. A replay that started later would accept the second copy as new.
         """
         if self.newest_resent_us is not None and self._is_within_horizon(self.newest_resent_us):
             return 0
@@ -107,8 +111,8 @@ class Ring:
     def admit(self, record: Record) -> Admission:
         """Return the verdict on `record` and add its identity to the ring.
 
-        A record that is malformed, re-sent or older than the horizon isn't added. Call this for
-        each record of the partition, in offset order.
+        A record isn't added if it is malformed, re-sent, or more than 120 s older than the newest.
+        Call this for each record of the partition, in offset order.
 
         Raises:
             BrokenInvariant: the ring has more than `MOST_MEMBERS` members.
@@ -132,10 +136,11 @@ class Ring:
     def note_resent(self, record: Record, known_us: int | None = None) -> None:
         """Update the ring's newest commit time and highest lsn from a record that was re-sent.
 
-        `known_us` is the first copy's commit time, which the ring keeps. If the re-sent record has
-        a later commit time, that time is stored in `newest_resent_us`. `known_us` is None if the
-        caller doesn't know the first copy. A snapshot row (op `r`) then counts as later. A change
-        doesn't, because both copies of a change have the same commit time.
+        `known_us` is the commit time of the record's first copy, which the ring keeps. If the
+        re-sent record's commit time is later, store it in `newest_resent_us`.
+
+        Pass None if the first copy is unknown. A snapshot row (op `r`) is then taken as later. A
+        change is not, because both copies of a change have the same commit time.
         """
         commit_us = record.commit_us
         is_later = record.op == "r" if known_us is None else commit_us > known_us
@@ -149,7 +154,7 @@ class Ring:
         self.admit(record)
 
     def identities(self) -> tuple[Member, ...]:
-        """Return the members within the horizon, in order of arrival."""
+        """Return (commit time, identity, offset) of the records within 120 s, as they arrived."""
         self._drop_expired()
         return tuple(member for member in self._arrived if self._is_within_horizon(member[0]))
 
@@ -162,9 +167,10 @@ class Ring:
         newest_resent_us: int | None = None,
         members: Iterable[Member] = (),
     ) -> None:
-        """Restore an empty ring to its values before a restart.
+        """Give an empty ring the values that it had before a restart.
 
-        A caller that passes no `members` adds them afterwards with `replay`, record by record.
+        `streamed` is True if Debezium's snapshot is over. A caller that passes no `members` adds
+        them afterwards with `replay`, record by record.
         """
         self.newest_commit_us = newest_commit_us
         self.highest_lsn = highest_lsn
@@ -193,7 +199,10 @@ class Ring:
         return Admission.NEW
 
     def _update_newest(self, record: Record) -> None:
-        """Update newest commit time, highest lsn and the end of the snapshot from the record."""
+        """Update the newest commit time, the highest lsn and `streamed` from the record.
+
+        `streamed` becomes True at the first change (op c, u or d) after Debezium's snapshot.
+        """
         commit_us, lsn = record.commit_us, record.lsn
         if lsn is not None and (self.highest_lsn is None or lsn > self.highest_lsn):
             self.highest_lsn = lsn
@@ -223,10 +232,10 @@ class Ring:
             self._sweep()
 
     def _sweep(self) -> None:
-        """Drop every member older than the horizon.
+        """Drop every member that is older than 120 s.
 
-        `_drop_expired` stops at the first member within the horizon. Members with earlier commit
-        times that arrived after it remain until this sweep.
+        `_drop_expired` drops members in order of arrival, and stops at the first one that is young
+        enough. Older members that arrived after it remain until this sweep.
         """
         kept: deque[Member] = deque()
         for member in self._arrived:

@@ -47,10 +47,11 @@ class Change:
 
 
 def validate(record: Record, admission: Admission, *, is_known_key: bool) -> Change:
-    """Return the change in `record`. `admission` is the ring's verdict, any but `RESENT`.
+    """Return the change in `record`, with both row images checked and parsed.
 
-    If `is_known_key` is True, an earlier record of the key passed the check of the key's pattern.
-    Only heartbeat keys are then checked again.
+    `admission` is the dedupe ring's verdict, any but `RESENT`. `is_known_key` is True if an earlier
+    record with the same key was accepted. The pattern of the key is then not checked again, except
+    for heartbeat keys.
 
     Raises:
         Rejected: with the first reason of domain.md 11.2 that applies.
@@ -87,7 +88,7 @@ def _changed(
 
 
 def _refuse(record: Record, admission: Admission) -> NoReturn:
-    """Raise `Rejected` for the admission, table or operation. One of them must be invalid."""
+    """Raise `Rejected`. The caller has found that admission, table or operation is invalid."""
     if admission is Admission.MALFORMED:
         raise Rejected(MALFORMED, _why_malformed(record))
     if admission is Admission.BEFORE_DEDUPE_HORIZON:

@@ -33,7 +33,7 @@ def day_of(at_us: int) -> int:
 
 
 def weekday_of(at_us: int) -> int:
-    """Return the weekday of the UTC day, Monday = 0 (1970-01-01 was a Thursday)."""
+    """Return the weekday of the UTC day that contains `at_us`, from Monday = 0 to Sunday = 6."""
     return (day_of(at_us) + 3) % 7
 
 

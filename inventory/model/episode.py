@@ -7,13 +7,18 @@ from inventory.model.value import value
 
 @value
 class Episode:
-    """The state of a key's replenishment (domain.md 5.3).
+    """The state of a key's need, which is a reorder that the rules ask for (domain.md 5.3).
 
-    `state` is idle, open, held-snoozed, held-rejected or held-short. `id` is the need's id, None in
-    state idle. In held-rejected and held-short that need is already closed. `revision` is the
-    need's revision, 0 in idle. `quantity_units` is set only in open, `until_us` and `floor_units`
-    only in the held states. A worker sends `last_output` again when it reads a record of the key
-    twice, and at regular intervals while the output's status is `open`.
+    `state` is one of these:
+    - idle: no need. `id` is None and `revision` is 0.
+    - open: the need has the quantity `quantity_units`, which is None in all other states.
+    - held-snoozed, held-rejected: a person snoozed or rejected the need.
+    - held-short: the need was ordered, but the order was too small.
+
+    A held state ends at `until_us`, or earlier for one of the causes in domain.md 5.3. In
+    held-rejected and held-short, the need `id` is already closed. A worker sends `last_output`
+    again when it reads a record of the key twice, and at regular intervals while the output's
+    status is `open`.
     """
 
     state: str = "idle"
@@ -31,8 +36,8 @@ class Episode:
 class PriceEpisode:
     """The state of a key's pricing (domain.md 6.3).
 
-    While no proposal is open, `id` and `proposal_price_minor` are None, and `revision` is the last
-    proposal's revision.
+    While no proposal is open, `id` and `proposal_price_minor` are None, and `revision` is that of
+    the last proposal. The rules open no proposal before `blocked_until_us`.
     """
 
     id: ProposalId | None = None

@@ -1,8 +1,8 @@
 """The protocol of facts, and the effect of a row image on its key (domain.md 2.3).
 
 Times (`_us`) are microseconds since 1970 UTC. `business_at_us` is min(occurred, recorded), floored
-to the second (domain.md 2.1). It depends on the image alone, so a retraction has the same business
-time as the original.
+to the second (domain.md 2.1). It depends on the image alone. So if a later record takes an image
+back, both records give the same business time.
 """
 
 from typing import Protocol
@@ -44,7 +44,7 @@ class Fact(Protocol):
         ...
 
     def business_times(self) -> tuple[int, ...]:
-        """Return the business times of this image in µs, for every status (domain.md 11.3)."""
+        """Return the business times of this image in µs, whatever its status (domain.md 11.3)."""
         ...
 
 
@@ -63,5 +63,5 @@ class WithoutTimes:
     """Base of facts whose table has no business time."""
 
     def business_times(self) -> tuple[int, ...]:
-        """Return an empty tuple."""
+        """Return an empty tuple, because such a fact has no business time."""
         return ()

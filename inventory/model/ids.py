@@ -25,15 +25,21 @@ class Position:
 
 
 def reorder_id(key: InvKey, opened_at: Position) -> ReorderId:
-    """Return `R:{key}:{generation}-{offset}` of the record that opened the need (domain.md 1)."""
+    """Return the id of the need that the record at `opened_at` opened (domain.md 1).
+
+    Its form is `R:{key}:{generation}-{offset}`.
+    """
     return ReorderId(f"R:{key}:{opened_at.generation}-{opened_at.offset}")
 
 
 def proposal_id(key: InvKey, opened_at: Position) -> ProposalId:
-    """Return `P:{key}:{generation}-{offset}` of the record that opened the proposal (6.3)."""
+    """Return the id of the price proposal that the record at `opened_at` opened (domain.md 6.3).
+
+    Its form is `P:{key}:{generation}-{offset}`.
+    """
     return ProposalId(f"P:{key}:{opened_at.generation}-{opened_at.offset}")
 
 
 def generation_of(opened: str) -> int:
-    """Return the generation in the id of a need or price proposal: 3 for `R:L|S:3-17`."""
+    """Return the log's generation from the id of a need or price proposal: 3 for `R:L|S:3-17`."""
     return int(opened.rpartition(":")[2].partition("-")[0])

@@ -6,9 +6,11 @@ from inventory.model.value import value
 
 @value
 class ReorderOutput:
-    """One revision of a need. Only a revision with status `open` has a quantity and flags.
+    """One version of a need, a reorder that the rules ask for.
 
-    `terms` explain the quantity: its named inputs and steps in a fixed order (domain.md 5).
+    Only a revision with status `open` has a quantity and flags. A flag is a reason why a person
+    must approve the need. `terms` explain the quantity: its named inputs and steps in a fixed order
+    (domain.md 5).
     """
 
     id: ReorderId
@@ -51,9 +53,9 @@ class PriceOutput:
 
 @value
 class LateSale:
-    """The net sales of one source record in expired windows, as in `stock.late` (domain.md 3.2).
+    """The net sales of one source record that came too late for any window (domain.md 3.2).
 
-    Units sold are positive, units returned negative.
+    Units sold are positive, units returned negative. The topic `stock.late` lists these sales.
     """
 
     units: int

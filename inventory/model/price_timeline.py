@@ -67,7 +67,10 @@ def add_row(timeline: Timeline, fact: PricedFact) -> Timeline:
 
 
 def in_force(timeline: Timeline, at_us: int) -> PriceRow | None:
-    """Return the row with the greatest (effective_from_us, id) that began at or before `at_us`."""
+    """Return the price row in force at `at_us`, or None before the first price.
+
+    It is the row with the greatest (effective_from_us, id) that began at or before `at_us`.
+    """
     for row in reversed(timeline):
         if row.effective_from_us <= at_us:
             return row
@@ -105,9 +108,9 @@ def first_cut(timeline: Timeline, at_us: int) -> PriceRow | None:
 def prune(timeline: Timeline, stream_time_us: int) -> Timeline:
     """Return the rows that a later decision can still need (domain.md 11.9).
 
-    These are all rows from a time T on, and the two rows before T. T is 31 days before min(stream
-    time, first cut of the run in force). The newer of the two rows is the price in force at T. The
-    older row shows whether that price was a cut or a raise.
+    These are all rows from a time T on, and the two rows before T. T is 31 days before the stream
+    time, or 31 days before the `first_cut` if price cuts are in force then. The newer of the two
+    rows is the price in force at T. The older row shows whether that price was a cut or a raise.
     """
     is_long = len(timeline) > ROWS_BEFORE_HISTORY
     # `horizon_us` below is never later than stream time - 31 d, so most keys return here.
@@ -127,8 +130,8 @@ def prune(timeline: Timeline, stream_time_us: int) -> Timeline:
 def prior_price(timeline: Timeline, effective_at_us: int, *, progressive: bool) -> int | None:
     """Return the lowest price in force in [end - 30 d, end) before a reduction (domain.md 6.2).
 
-    `end` is `effective_at_us`. With `progressive`, `end` is the start of the first cut in the
-    unbroken run of cuts. None means that no price was in force in the interval.
+    `end` is `effective_at_us`. With `progressive`, `end` is the time of the first of several price
+    cuts in a row (see `first_cut`). None means that no price was in force in the interval.
     """
     end_us = effective_at_us
     if progressive:

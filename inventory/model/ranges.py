@@ -24,7 +24,7 @@ _OUTPUT_FIELDS = {
 def check_ranges(
     before: KeyState, after: KeyState, changed: tuple[int, ...], outputs: tuple[Output, ...]
 ) -> None:
-    """Check every number of `after` that the record may have changed, and its outputs.
+    """Check every number of `after` that the record may have changed, and all of `outputs`.
 
     `changed` are the starts of the changed window rows.
 
@@ -54,7 +54,10 @@ def check_ranges(
 
 
 def _check_stock(after: KeyState, changed: tuple[int, ...]) -> None:
-    """Check stock, B and the changed rows in one call. Nearly every record changes them."""
+    """Check stock, base position and the window rows that start at `changed`, in one call.
+
+    Nearly every record changes these numbers.
+    """
     stock = after.stock
     numbers: tuple[int, ...] = (
         stock.on_hand_units,

@@ -1,7 +1,7 @@
 """The state of one key (domain.md 1, 2.4, 3).
 
-A fold builds a new state and never changes an old one. Neither does it change a dictionary of an
-old state: it copies the dictionary first.
+A fold builds a new state and never changes an old one. If a dictionary changes, the new state gets
+a changed copy of it.
 """
 
 from dataclasses import field, replace
@@ -29,9 +29,10 @@ class Count:
 class Stock:
     """The stock quantities of a key and the inputs of the count rule (domain.md 2.4).
 
-    `counts` are the retained counts in the order (at_us, id). `opening_units` is on-hand by all
-    facts before the horizon, `opening_count` the last count among them. `sum_movements_units` is
-    Σ movements. `shrink_units` is -Σ variances of the counts whose kind is not `opening`.
+    `counts` are the counts since the horizon (the start of the oldest retained day), in the order
+    (at_us, id). `opening_units` is on-hand at the horizon, and `opening_count` the last count
+    before it. `sum_movements_units` is the sum of all movements. `shrink_units` are the units that
+    counts found missing: -Σ variances of the counts whose kind is not `opening`.
     """
 
     on_hand_units: int = 0
@@ -46,7 +47,7 @@ class Stock:
 
     @property
     def is_counted(self) -> bool:
-        """Return True if an approved count is in force (`stock_known` of domain.md 2.4)."""
+        """Return True if the key has an approved count (`stock_known` of domain.md 2.4)."""
         return self.opening_count is not None or bool(self.counts)
 
     @property
@@ -56,7 +57,7 @@ class Stock:
 
     @property
     def sum_variances_units(self) -> int:
-        """Return Σ variances = on-hand - Σ movements (domain.md 2.4)."""
+        """Return the sum of the variances of all counts: on-hand - Σ movements (domain.md 2.4)."""
         return self.on_hand_units - self.sum_movements_units
 
 
@@ -119,15 +120,16 @@ NO_DEMAND = Demand()
 
 @value
 class KeyState:
-    """The complete state of one key at one position.
+    """The complete state of one key at one position (generation and offset of the log).
 
-    Window rows and counts before the horizon of `stream_time_us` are folded into
-    `stock.opening_units` and `final_demand`. So `stock`, `windows` and `final_demand` must belong
-    to the same horizon. `demand` is `final_demand` after the retained complete days.
+    The horizon is the start of the day three days before `stream_time_us`. Of older days, the state
+    has only the results `stock.opening_units` and `final_demand`. So `stock`, `windows` and
+    `final_demand` must belong to the same horizon. `demand` also includes the complete days since
+    the horizon.
 
-    `days` caches the day ends of these days, so that each is computed once. It follows from the
-    other fields, so no changelog record contains `days` and comparisons ignore it. `days` is None
-    in a state that was just restored.
+    `days` caches stock and demand at the end of each of these days. It follows from the other
+    fields, so no changelog record contains `days` and comparisons ignore it. `days` is None in a
+    state that was just restored.
     """
 
     inv_key: InvKey
@@ -181,17 +183,17 @@ class KeyState:
 
     @property
     def available_to_sell_units(self) -> int:
-        """Return the units that can be promised; see the function of this name."""
+        """Return on-hand minus allocated units. A negative number means oversold."""
         return available_to_sell_units(self.stock.on_hand_units, self.allocated_units)
 
     @property
     def stock_known(self) -> bool:
-        """Return True if an approved count is in force (domain.md 2.4)."""
+        """Return True if the key has an approved count (domain.md 2.4)."""
         return self.stock.is_counted
 
 
 def with_episodes(state: KeyState, episode: Episode, price_episode: PriceEpisode) -> KeyState:
-    """Return a copy of the state with these episodes."""
+    """Return a copy of the state with `episode` and `price_episode`."""
     # Positional arguments, because `replace` costs six times as much.
     return KeyState(
         state.inv_key,

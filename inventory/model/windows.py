@@ -16,14 +16,20 @@ _RETAINED_US: Final = RETAINED_DAYS_BEFORE_TODAY * DAY_US
 
 
 def horizon_us(stream_time_us: int | None) -> int | None:
-    """Return (day(stream time) - 3)·DAY, the start of the oldest of the four retained days."""
+    """Return the horizon in µs: the start of the oldest of the four retained days.
+
+    It is midnight UTC three days before the stream time's day. None means no stream time yet.
+    """
     if stream_time_us is None:
         return None
     return (stream_time_us // DAY_US - RETAINED_DAYS_BEFORE_TODAY) * DAY_US
 
 
 def retained_days(stream_time_us: int) -> tuple[int, int]:
-    """Return [horizon, end of the last complete day) at a stream time, both in µs."""
+    """Return the span of the retained days that are complete at a stream time.
+
+    It is [horizon, end of the last complete day) in µs.
+    """
     return stream_time_us // DAY_US * DAY_US - _RETAINED_US, complete_before_us(stream_time_us)
 
 
@@ -42,7 +48,10 @@ def has_days(old_us: int | None, days: tuple[int, int]) -> bool:
 
 
 def is_closed(start_us: int, stream_time_us: int | None) -> bool:
-    """Return True if stream time ≥ `start_us` + W + grace, so that the window is closed."""
+    """Return True if the window that starts at `start_us` is closed at the stream time.
+
+    It is closed ten minutes (the grace) after its end.
+    """
     return stream_time_us is not None and stream_time_us >= start_us + WINDOW_US + GRACE_US
 
 

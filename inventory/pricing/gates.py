@@ -14,7 +14,7 @@ COOLDOWN, NO_TOUCH, ONE_PER_DAY = "cooldown", "no_touch", "one_per_day"
 def closed_gate(
     policy: ItemLocation, timeline: Timeline, effective_at_us: int, *, side: int
 ) -> str | None:
-    """Return the first gate that blocks a change at `effective_at_us`, or None if none does.
+    """Return the name of the first gate that blocks a change at `effective_at_us`, or None.
 
     `side` is the direction of the change: `signals.UP` or `signals.DOWN`.
     """

@@ -104,8 +104,9 @@ def next_proposal(
 ) -> Step:
     """Return the price episode after the record at `at`, and its output if there is one.
 
-    The first of these that applies decides (domain.md 11.9): accepted, superseded, reject or
-    snooze, policy off, expired, evaluation. After a closing there is no evaluation.
+    These cases are checked in order, and the first that applies decides (domain.md 11.9): accepted,
+    superseded by another price, rejected or snoozed, policy off, expired, evaluation. So a record
+    that closes a proposal never opens the next one.
     """
     current = _after_decision(episode, trigger)
     closed = _closed(current, inputs, trigger)
@@ -132,9 +133,10 @@ def _after_decision(episode: PriceEpisode, trigger: PricingTrigger) -> PriceEpis
 
 
 def _closed(episode: PriceEpisode, inputs: PricingInputs, trigger: PricingTrigger) -> Step | None:
-    """Return the `Step` that closes the open proposal for a cause other than an evaluation.
+    """Return the episode and output after the record closes the open proposal.
 
-    None means that no proposal is open or that nothing closes it.
+    An evaluation, which can also close a proposal, is not part of this check. None means that no
+    proposal is open or that nothing closes it.
     """
     if episode.id is None or episode.last_output is None:
         return None
@@ -156,7 +158,7 @@ def _closed(episode: PriceEpisode, inputs: PricingInputs, trigger: PricingTrigge
 def _refused(
     episode: PriceEpisode, decision: PriceDecision | None, cooldown_end_us: int
 ) -> Step | None:
-    """Return the `Step` after a reject or snooze of the open proposal. Otherwise return None.
+    """Return the episode and output after a reject or snooze of the open proposal, or None.
 
     A reject blocks new proposals until `cooldown_end_us`, a snooze until its `until_at`. A snooze
     without `until_at` blocks like a reject.
@@ -189,7 +191,8 @@ def _regular_minor(policy: ItemLocation | None) -> int | None:
 def _candidate(policy: ItemLocation, regular_minor: int, inputs: PricingInputs) -> _Candidate | str:
     """Return the price to propose, or the reason why there is none.
 
-    The reason is one of the codes of domain.md 11.9, or the clamps joined by commas.
+    The reason is a code of domain.md 11.9. If no price passes the clamps (limits of a new price),
+    it has the names of the clamps, joined by commas.
     """
     effective_us = effective_at_us(inputs.stream_time_us, policy.lead_minutes)
     row = in_force(inputs.timeline, effective_us)
@@ -246,8 +249,9 @@ def market_of(policy: ItemLocation, inputs: PricingInputs) -> Market:
 def clamped_to(policy: ItemLocation, frame: PriceFrame, signal: Signal) -> Clamped | str:
     """Return the price for the signal's step, after clamps and endings, or a reason code.
 
-    `ladder_end`: the ladder has no such step. `no_change`: the target of the step is not on the
-    signal's side of the old price.
+    `ladder_end`: the ladder has no such step. `no_change`: the signal asks for a lower price and
+    the target is not below the old price, or it asks for a higher price and the target is not
+    above.
     """
     target = target_minor(policy, frame.regular_minor, signal.step)
     if target is None:
@@ -270,7 +274,11 @@ def _prior_minor(
 
 
 def _proposed(key: InvKey, at: Position, episode: PriceEpisode, found: _Candidate) -> Step:
-    """Return the `Step` that opens a proposal, or amends the open one if the price differs."""
+    """Return the episode and output after the price in `found` is proposed.
+
+    If a proposal with another price is open, it is amended. If it has the same price, nothing
+    changes and the output is None.
+    """
     if episode.id is not None and episode.proposal_price_minor == found.new_minor:
         return episode, None
     is_new = episode.id is None
@@ -323,7 +331,7 @@ def _close(
     *,
     blocked_until_us: int | None = None,
 ) -> Step:
-    """Return the `Step` that closes the open proposal.
+    """Return the episode without the open proposal, and the output that closes the proposal.
 
     The output repeats the last output with the next revision, the final status and the reason.
     """

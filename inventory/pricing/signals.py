@@ -26,7 +26,7 @@ class Signal:
 
 @value
 class RecentSales:
-    """The sales of the 144 windows that end in (`end_us` - DAY, `end_us`] (domain.md 6.1).
+    """The sales of the 24 hours before `end_us`: of the 144 windows that end in that time.
 
     They are added up only if a signal or a proposal needs them, because few evaluations do.
     """
@@ -84,7 +84,8 @@ def first_signal(
 ) -> Signal | None:
     """Return the first signal of domain.md 6.1 that applies, or None.
 
-    `step` is the price step in force. Without `market.is_observed` only `below_floor` can apply.
+    `step` is the price step in force: 0 regular, ≥ 1 reduced, < 0 raised. If `market.is_observed`
+    is False, only `below_floor` can apply.
     """
     if is_below_floor:
         return Signal(BELOW_FLOOR, step, UP)

@@ -46,13 +46,13 @@ def floor_minor(cost_minor: int, margin_permille: int, tax_bp: int) -> int:
 
 
 def target_minor(policy: ItemLocation, regular_minor: int, step: int) -> int | None:
-    """Return the target of step k before any clamp, or None if the ladder has no such step.
+    """Return the target price of `step` k before any limit, or None without such a step.
 
     * k = 0: regular
     * k > 0: regular·(1000 - ladder[k]) // 1000
     * k < 0: regular·(1000 + raise[-k]) // 1000
 
-    The steps of a ladder count from 1.
+    `ladder` are the policy's reductions and `raise` its raises, in thousandths. Both count from 1.
     """
     if step == 0:
         return regular_minor
@@ -151,5 +151,5 @@ def smallest_allowed(frame: PriceFrame, at_least: int) -> int | None:
 
 
 def _endings(frame: PriceFrame) -> list[int]:
-    """Return the endings from 0 to 99. A price can't end in any other number."""
+    """Return the allowed endings without those outside 0 to 99, which no price can have."""
     return [ending for ending in frame.endings if 0 <= ending < 100]  # noqa: PLR2004 -- two digits

@@ -48,18 +48,18 @@ class Evaluation:
 
     @property
     def reorder_point_units(self) -> int:
-        """Return s in units, and 0 for a key without levels."""
+        """Return the reorder point s in units, 0 for a key without one."""
         return self.level.reorder_point_units or 0
 
     def is_due(self) -> bool:
-        """Return True if the base position B is at or below s (domain.md 5.1)."""
+        """Return True if the base position is at or below the reorder point (domain.md 5.1)."""
         return self.base_units <= self.reorder_point_units
 
 
 def is_gone(policy: ItemLocation, now: Evaluation) -> bool:
-    """Return True if the need is gone: B > s + h.
+    """Return True if no order is needed any more: base position B > reorder point s + h.
 
-    h is `hysteresis_units`, or max(1, ceil(s/10)) if that is null.
+    h is the policy's `hysteresis_units`, or max(1, ceil(s/10)) if that is None.
     """
     slack = policy.hysteresis_units
     if slack is None:
@@ -68,15 +68,18 @@ def is_gone(policy: ItemLocation, now: Evaluation) -> bool:
 
 
 def is_over(episode: Episode, now: Evaluation) -> bool:
-    """Return True if the hold has an end, and the stream time has reached it."""
+    """Return True if the episode's hold has an end and the stream time has reached it.
+
+    A hold is the time after a snooze, a reject or an order that was too small.
+    """
     return episode.until_us is not None and now.inputs.stream_time_us >= episode.until_us
 
 
 def may_order(policy: ItemLocation, now: Evaluation) -> bool:
     """Return True if a need may open now.
 
-    A periodic family needs a record that raises `reviewed_at`, on a day whose bit is set in
-    `order_days_mask`. Other families may always order.
+    In a periodic family, a need opens only on an order day (a bit of `order_days_mask`), by the
+    record that raises the daily review mark `reviewed_at`. In other families, it may always open.
     """
     if not family_of(policy).is_periodic:
         return True
@@ -87,8 +90,9 @@ def may_order(policy: ItemLocation, now: Evaluation) -> bool:
 def is_amended(policy: ItemLocation, now: Evaluation, shown: int, units: int) -> bool:
     """Return True if the quantity of an open need changes from `shown` to `units` (domain.md 5.3).
 
-    It changes if |units - shown| ≥ max(pack, ceil(shown / 10)). In periodic families, an increase
-    waits for an order day. A quantity above the limit always changes.
+    `shown` is the quantity that buyers see. It changes if |units - shown| ≥ max(pack,
+    ceil(shown / 10)). In periodic families, an increase waits for an order day. If `shown` is above
+    the order limit, it always changes.
     """
     limit = limit_units(policy, now.base_units)
     if limit is not None and shown > limit:

@@ -163,24 +163,33 @@ def has_typed_levels(policy: ItemLocation) -> bool:
 
 
 def protection_centidays(policy: ItemLocation) -> int:
-    """Return P = L, or L + R in periodic families, in hundredths of a day (domain.md 1)."""
+    """Return the time that safety stock protects, in hundredths of a day (domain.md 1).
+
+    It is the lead time. Periodic families add the review time between two order days.
+    """
     if family_of(policy).is_periodic:
         return policy.lead_time_centidays + policy.review_centidays
     return policy.lead_time_centidays
 
 
 def first_centidays(policy: ItemLocation) -> int:
-    """Return the span of the first computed level in hundredths of a day: `span_column` or P."""
+    """Return the time whose demand gives the first computed level, in hundredths of a day.
+
+    It is the family's `span_column`, or the protection time if the family has none.
+    """
     column = family_of(policy).span_column
     return span_of(policy, column) if column else protection_centidays(policy)
 
 
 def batch_centidays(policy: ItemLocation) -> int:
-    """Return the span whose demand gives S - s, in hundredths of a day; for `TWO_LEVELS` only."""
+    """Return the time whose demand gives S - s, in hundredths of a day.
+
+    Only families of shape `TWO_LEVELS` have it.
+    """
     return span_of(policy, family_of(policy).batch_column)
 
 
 def span_of(policy: ItemLocation, column: str) -> int:
-    """Return a column of the policy that is a span in hundredths of a day."""
+    """Return the value of `column`, a policy column in hundredths of a day."""
     centidays: int = getattr(policy, column)
     return centidays

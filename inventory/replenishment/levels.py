@@ -22,10 +22,11 @@ SIGMA_PER_MAD_MICRO = 1_253_314  # √(π/2): standard / mean absolute deviation
 
 @value
 class Levels:
-    """SS, s and S in units. s and S are None without a policy or with family off.
+    """Safety stock SS, reorder point s and order-up-to level S of a key, in units.
 
-    S is also None for families of shape `LOTS`. SS is 0 for typed levels and for families with a
-    `span_column`.
+    s and S are None without a policy or with family `off`. S is also None for families that order
+    multiples of a lot (shape `LOTS`). SS is 0 for levels that a person typed, and for families with
+    a `span_column`.
     """
 
     safety_stock_units: int
@@ -37,14 +38,20 @@ NO_LEVELS = Levels(0, None, None)
 
 
 def demand_micro(policy: ItemLocation | None, rate_micro: int | None) -> int:
-    """Return d in micro-units a day: the learned rate, else the policy's initial rate, else 0."""
+    """Return the demand rate in micro-units a day: the learned rate, else the initial one, else 0.
+
+    The policy has the initial rate.
+    """
     if rate_micro is not None:
         return rate_micro
     return 0 if policy is None else policy.initial_rate_micro or 0
 
 
 def deviation_micro(demand: int, rate_micro: int | None, mad_micro: int | None) -> int:
-    """Return mad in micro-units a day: half_even(`demand`, 2) while rate or mad is unknown."""
+    """Return the mean absolute deviation of a day's demand, in micro-units a day.
+
+    While the learned rate or deviation is unknown (None), it is half_even(`demand`, 2).
+    """
     if rate_micro is None or mad_micro is None:
         return half_even(demand, 2)
     return mad_micro
@@ -56,16 +63,18 @@ def sigma_micro(mad_micro: int) -> int:
 
 
 def span_units(rate_micro: int, centidays: int) -> int:
-    """Return the demand of `centidays` in units: span(x) = ceil(d·x_centidays / 10^8)."""
+    """Return the demand of `centidays` hundredths of a day: ceil(rate·centidays / 10^8) units."""
     return ceil_div(rate_micro * centidays, 100_000_000)
 
 
 def safety_stock_units(policy: ItemLocation, rate_micro: int, sigma: int) -> int:
-    """Return the safety stock SS in units (domain.md 5.1).
+    """Return the safety stock SS in units, by the policy's `safety_method` (domain.md 5.1).
 
-    Method `fixed`: the typed units. `days`: the demand of `safety_centidays`, by `span_units`.
-    `service`: ceil(z·isqrt(V) / 10^14) with V = 100·sigma²·P + d²·sigma_L². d and sigma are in
-    micro-units a day, P and sigma_L in hundredths of a day, z in millionths (domain.md 1).
+    - `fixed`: the units that a person typed.
+    - `days`: the demand of `safety_centidays`.
+    - `service`: ceil(z·isqrt(V) / 10^14) with V = 100·sigma²·P + d²·sigma_L². The rate d and its
+      deviation sigma are in micro-units a day. The protection time P and the deviation sigma_L of
+      the lead time are in hundredths of a day, z in millionths.
     """
     if policy.safety_method == "fixed":
         return policy.safety_stock_units

@@ -8,7 +8,7 @@ from inventory.model.arithmetic import ceil_div
 def economic_order_units(
     *, demand_a_year_units: int, order_cost_minor: int, holding_minor: int
 ) -> int:
-    """Return the smallest Q ≥ 1 with Q²·h ≥ 2·D·K.
+    """Return the economic order quantity: the smallest Q ≥ 1 with Q²·h ≥ 2·D·K.
 
     D is the demand of a year, K the cost of one order, h > 0 the cost of holding a unit for a year.
     """

@@ -48,9 +48,9 @@ def next_episode(
     inputs: ReplenishmentInputs,
     trigger: ReplenishmentTrigger,
 ) -> Step:
-    """Return the episode after the record at `at`, and its output if there is one.
+    """Return the episode (state of the key's need) after the record at `at`, and its output.
 
-    There is at most one transition (domain.md 5.3).
+    There is at most one transition (domain.md 5.3). Most records have no output; it is then None.
     """
     inactive = inactive_reason(inputs.policy, stock_known=inputs.stock_known)
     level = inputs.level
@@ -79,7 +79,7 @@ def next_episode(
 
 
 def inactive_reason(policy: ItemLocation | None, *, stock_known: bool) -> str:
-    """Return the first reason why the key is not active, or "" if it is (domain.md 5.3, 11.7)."""
+    """Return the first reason why the key can have no need, or "" if it can (domain.md 11.7)."""
     if policy is None:
         return "no_policy"
     if not stock_known:
@@ -90,9 +90,9 @@ def inactive_reason(policy: ItemLocation | None, *, stock_known: bool) -> str:
 
 
 def _after_decision(episode: Episode, now: Evaluation) -> Episode:
-    """Count a stale decision or end a hold, where due. Return the episode before any transition.
+    """Return the episode after a decision row or changed columns, before any transition.
 
-    A `reorder_decision` row that names another need is counted as stale, unless it approves. A
+    A `reorder_decision` row is counted as stale if it names another need and doesn't approve it. A
     `resume` or a changed replenishment column ends a hold: `until_us` becomes the stream time.
     """
     decision = now.trigger.decision
@@ -152,9 +152,9 @@ def _from_snoozed(episode: Episode, now: Evaluation) -> Step:
 
 
 def _from_closed_hold(episode: Episode, now: Evaluation) -> Step:
-    """Return the `Step` from held-rejected or held-short, whose need is closed already.
+    """Return the episode and output after a record, from held-rejected or held-short.
 
-    The hold only delays the opening of the next need.
+    The need of the episode is closed already. The hold only delays the opening of the next need.
     """
     if now.policy is None:
         return idle(episode, now.inactive_reason), None
@@ -174,10 +174,10 @@ def _from_closed_hold(episode: Episode, now: Evaluation) -> Step:
 
 
 def _ended(episode: Episode, now: Evaluation) -> Step | None:
-    """Return the `Step` of the first case that ends or holds a need, or None if no case applies.
+    """Return the episode and output after the first case that ends or holds a need, or None.
 
     The cases are these columns of the table in domain.md 5.3: answered, not active, reject, snooze,
-    B > s + h. The `Step` is the same for the states open and held-snoozed.
+    B > s + h. They are the same for the states open and held-snoozed.
     """
     if episode.id in now.trigger.answered_ids:
         return accepted(episode, now)

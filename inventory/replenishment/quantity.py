@@ -16,8 +16,8 @@ COVER_OVER_GUARD = "cover_over_guard"
 class Quantity:
     """An order quantity q, with the steps of its computation as `terms`.
 
-    If `units` is None there is no order, and `reason` is `limit_below_minimum`. `flags` has at most
-    one flag, which forbids automatic approval.
+    If `units` is None, nothing can be ordered, and `reason` is `limit_below_minimum`. `flags` has
+    at most one flag. An order with a flag must be approved by a person.
     """
 
     units: int | None
@@ -27,9 +27,10 @@ class Quantity:
 
 
 def need_units(policy: ItemLocation, level: Levels, base_units: int) -> int:
-    """Return need n = S - B (domain.md 5.1).
+    """Return the units that the key needs: S - B (order-up-to level - base position).
 
-    A family of shape `LOTS` has no S. Its need is the smallest m·Q, m ≥ 1, with B + m·Q > s.
+    A family of shape `LOTS` has no S and orders multiples of the lot Q. Its need is the smallest
+    m·Q with m ≥ 1 and B + m·Q > s (reorder point).
     """
     reorder_point = level.reorder_point_units or 0
     if level.order_up_to_units is None:
@@ -80,9 +81,10 @@ def limit_units(policy: ItemLocation, base_units: int) -> int | None:
 
 
 def guard_flags(policy: ItemLocation, rate_micro: int, stock_units: int) -> tuple[str, ...]:
-    """Return the flags of an order that raises B to B + q = `stock_units` (domain.md 5.2, 6).
+    """Return the flags of an order: reasons why a person must approve it (domain.md 5.2, 6).
 
-    d = 0: `no_demand_history`. (B + q)·10^6 > d·`guard_days`: `cover_over_guard`.
+    `stock_units` is the base position with the order. A rate of 0 gives `no_demand_history`. If the
+    stock lasts for more than `guard_days` at the rate, the flag is `cover_over_guard`.
     """
     if rate_micro == 0:
         return (NO_DEMAND_HISTORY,)
@@ -92,7 +94,10 @@ def guard_flags(policy: ItemLocation, rate_micro: int, stock_units: int) -> tupl
 
 
 def order_units(policy: ItemLocation, level: Levels, base_units: int) -> int | None:
-    """Return the same units as `order_quantity`, but faster, because no terms are built."""
+    """Return only the units of `order_quantity`, which is faster because no terms are built.
+
+    None means that nothing can be ordered.
+    """
     packed = packed_units(policy, need_units(policy, level, base_units))
     return _limited(packed, least_units(policy), limit_units(policy, base_units))
 
@@ -107,7 +112,10 @@ def _limited(packed: int, least: int, limit: int | None) -> int | None:
 def order_quantity(
     policy: ItemLocation, level: Levels, base_units: int, rate_micro: int | None
 ) -> Quantity:
-    """Return the order quantity of a need whose trigger, B ≤ s, applies (domain.md 5.2)."""
+    """Return the quantity to order, with flags and terms (domain.md 5.2).
+
+    Call this only if an order is due: base position B ≤ reorder point s.
+    """
     need = need_units(policy, level, base_units)
     packed = packed_units(policy, need)
     least = least_units(policy)

@@ -24,7 +24,9 @@ Terms = tuple[Term, ...]
 
 
 def stock_terms(on_hand_units: int, on_order_units: int, allocated_units: int) -> Terms:
-    """Return the terms that add up to B: on-hand + on-order - allocated, and two clamps.
+    """Return the terms that add up to the base position B, and B itself as the last term.
+
+    They are on-hand, on-order, -allocated and two clamps, because negative stock counts as 0.
 
     A clamp term holds the units that max(0, …) adds, 0 for a quantity that is not negative.
     """
@@ -44,10 +46,10 @@ def stock_terms(on_hand_units: int, on_order_units: int, allocated_units: int) -
 def level_terms(
     policy: ItemLocation | None, level: Levels, rate_micro: int | None, mad_micro: int | None
 ) -> Terms:
-    """Return the terms from demand to s and S.
+    """Return the terms from the demand to the levels s and S.
 
-    A key without levels has no such terms. Typed levels have only the terms `replenish_family`,
-    `levels`, `demand_rate_micro`, s and S.
+    The result is empty for a key without levels. Levels that a person typed have only the terms
+    `replenish_family`, `levels`, `demand_rate_micro`, s and S.
     """
     if policy is None or level.reorder_point_units is None:
         return ()

@@ -24,7 +24,7 @@ Step = tuple[Episode, ReorderOutput | None]
 
 
 def idle(episode: Episode, reason: str) -> Episode:
-    """Return an idle episode with `reason`.
+    """Return an idle episode. `reason` is the reason why the key has no need.
 
     If `episode` is already idle with this reason, return it unchanged.
     """
@@ -40,7 +40,10 @@ def idle(episode: Episode, reason: str) -> Episode:
 def opened(
     episode: Episode, now: Evaluation, quantity: Quantity, need_id: ReorderId, revision: int
 ) -> Step:
-    """Return the `Step` that opens a need, or opens it again with another revision."""
+    """Return the open episode of a need, and the output with the need's quantity.
+
+    For a need that is already open or was snoozed, pass its next `revision`.
+    """
     output = _output(now, need_id, revision, OPEN, quantity=quantity)
     after = Episode(
         state=OPEN,
@@ -54,7 +57,11 @@ def opened(
 
 
 def accepted(episode: Episode, now: Evaluation) -> Step:
-    """Return the `Step` of an answered need: to held-short if B is still ≤ s, else to idle."""
+    """Return the episode and output after an order answers the need.
+
+    If the base position is still at or below the reorder point, the order was too small and the
+    episode is held-short. In all other cases it is idle.
+    """
     output = _output(now, id_of(episode), episode.revision + 1, "accepted")
     if now.policy is None:
         return idle(replace(episode, last_output=output), now.inactive_reason), output
@@ -64,7 +71,7 @@ def accepted(episode: Episode, now: Evaluation) -> Step:
 
 
 def held(episode: Episode, now: Evaluation, decision: NeedDecision, state: str) -> Step:
-    """Return the `Step` into the hold of a reject or snooze (domain.md 5.3, 11.7).
+    """Return the held episode and the output after a reject or snooze (domain.md 5.3, 11.7).
 
     The hold ends at stream time + 7 days. A snooze with `until_at` ends at that time instead, but
     no later than stream time + 90 days.
@@ -93,7 +100,10 @@ def _hold(
 
 
 def cancelled(episode: Episode, now: Evaluation, code: str, idle_reason: str) -> Step:
-    """Return the `Step` that closes a need without an answer. `code` is the output's reason."""
+    """Return an idle episode, and the output that closes a need without an order.
+
+    `code` is the output's reason, and `idle_reason` the episode's.
+    """
     output = _output(now, id_of(episode), episode.revision + 1, "cancelled", reason=code)
     return idle(replace(episode, last_output=output), idle_reason), output
 

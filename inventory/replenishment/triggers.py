@@ -39,8 +39,8 @@ class ReplenishmentTrigger:
 
     `answered_ids` has the `reorder_id` of an order line or `transfer_in` row if the before-image
     did not have it. `decision` is an inserted `reorder_decision` row. `reviewed` is True if the
-    record raised `reviewed_at`. `columns_changed` is True if the record changed a replenishment
-    column (domain.md 2.6).
+    record raised the policy's daily review mark `reviewed_at`. `columns_changed` is True if the
+    record changed a replenishment column (domain.md 2.6).
     """
 
     answered_ids: tuple[str, ...] = ()

@@ -13,7 +13,10 @@ SILENT_DAYS = 7
 
 
 def raised_lambda_micro(lambda_micro: int) -> int:
-    """Return the phantom threshold after a false alarm: half_even(3·λ, 2)."""
+    """Return an item's threshold for phantom suspects after a false alarm: half_even(3·λ, 2).
+
+    A phantom suspect has on-hand, but hasn't sold for so long that its shelf may be empty.
+    """
     return half_even(3 * lambda_micro, 2)
 
 
@@ -23,5 +26,8 @@ def tolerance_units(expected_units: int) -> int:
 
 
 def is_variance_due(counted_units: int, expected_units: int) -> bool:
-    """Return True if |counted - expected| > tolerance, so that a second blind count is due."""
+    """Return True if a count differs so much that a second, blind count is due.
+
+    The condition is |counted - expected| > `tolerance_units`.
+    """
     return abs(counted_units - expected_units) > tolerance_units(expected_units)

@@ -23,10 +23,10 @@ Sold = Mapping[int, int]
 
 @value
 class Hop:
-    """Units sold in [start_us, end_us). Hops of a span begin ten minutes apart.
+    """One hopping window [start_us, end_us) with the units sold. Hops begin ten minutes apart.
 
-    `is_settled` is True once the last window of the hop is closed. Before that an ordinary sale
-    still counts; afterwards only a late sale changes the hop.
+    `is_settled` is True once the last ten-minute window of the hop is closed. After that, only a
+    late sale changes `units`.
     """
 
     start_us: int
@@ -64,7 +64,10 @@ def hop(sold: Sold, *, span_us: int, end_us: int, now_us: int) -> Hop:
 
 
 def hops(sold: Sold, *, span_us: int, count: int, now_us: int) -> tuple[Hop, ...]:
-    """Return the newest `count` hops of a span, oldest first, ten minutes apart."""
+    """Return the newest `count` hopping windows of length `span_us`, oldest first.
+
+    They start ten minutes apart.
+    """
     last_us = last_hop_end_us(now_us)
     first_us = last_us - (count - 1) * WINDOW_US
     units = hop(sold, span_us=span_us, end_us=first_us, now_us=now_us).units

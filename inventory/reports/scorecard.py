@@ -34,9 +34,10 @@ def receipt_centidays(ordered_us: int, received_us: int) -> int:
 
 
 def lead_time(centidays: Sequence[int]) -> LeadTime | None:
-    """Return mean = half_even(Σx, n), sd = isqrt(n·Σx² - (Σx)²) // n and two percentiles.
+    """Return mean, standard deviation and two percentiles of the lead times `centidays`.
 
-    n is the number of receipts. None means that there is no receipt.
+    The mean is half_even(Σx, n), the deviation isqrt(n·Σx² - (Σx)²) // n. n is the number of lead
+    times. None means that n is 0.
     """
     n = len(centidays)
     if n == 0:
@@ -67,8 +68,8 @@ def is_written_back(found: LeadTime, mean_centidays: int, sd_centidays: int) -> 
     """Return True if a job should write the mean and deviation to `item_location` (domain.md 7).
 
     There must be at least 5 receipts, and the mean or the deviation must differ by more than 10 %
-    from the policy's value. If the policy's value is 0, every other value differs. A mean below 0
-    is never written. It means that orders were recorded after their goods had arrived.
+    from the policy's value, `mean_centidays` or `sd_centidays`. A mean below 0 is never written: it
+    means that orders were recorded after their goods had arrived.
     """
     if found.receipts < LEAST_RECEIPTS or found.mean_centidays < 0:
         return False

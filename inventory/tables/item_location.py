@@ -113,8 +113,8 @@ PRICE_COLUMNS: Final = (
 def parse(key: str, row: Row) -> ItemLocation:
     """Return the policy of `key`, with the columns that `OVERLAY` sets, or raise `Rejected`.
 
-    `OVERLAY` belongs to this logic revision. Limits that belong to a replenishment family are
-    checked only if `replenish_family` of the row is that family (domain.md 11.8).
+    `OVERLAY` has the parameters that this logic revision sets instead of the row's values. The
+    limits of a replenishment family are checked only for rows of that family (domain.md 11.8).
     """
     return parse_overlaid(key, row, OVERLAY)
 

@@ -18,7 +18,7 @@ class Heartbeat(WithoutEffect, WithoutTimes):
 
 
 def parse(_: str, row: Row) -> Heartbeat:
-    """Return the heartbeat, or raise `Rejected`."""
+    """Return the heartbeat in `row`, or raise `Rejected` if a column breaks a limit."""
     check_origin(row)
     optional_integer(row, "occurred_at")
     return Heartbeat(integer(row, "id"), within(row, "beat", -MAX_STORED, MAX_STORED, 0))

@@ -40,7 +40,7 @@ class PriceChange(WithoutEffect, WithoutTimes):
 
 
 def parse(_: str, row: Row) -> PriceChange:
-    """Return the price, or raise `Rejected`, for example for a price below its floor."""
+    """Return the price in `row`, or raise `Rejected`, for example for a price below its floor."""
     check_origin(row)
     price = price_minor(row, "price_minor")
     floor = at_least(row, "floor_minor", 0)

@@ -34,7 +34,7 @@ class PriceDecision(WithoutEffect, WithoutTimes):
 
 
 def parse(_: str, row: Row) -> PriceDecision:
-    """Return the decision, or raise `Rejected`."""
+    """Return the decision in `row`, or raise `Rejected` if a column breaks a limit."""
     check_origin(row)
     optional_integer(row, "price_revision")
     return PriceDecision(

@@ -40,7 +40,7 @@ class PurchaseOrderLine(WithoutTimes):
 
 
 def parse(_: str, row: Row) -> PurchaseOrderLine:
-    """Return the line, or raise `Rejected`."""
+    """Return the order line in `row`, or raise `Rejected` if a column breaks a limit."""
     check_origin(row)
     text(row, "order_ref")
     text(row, "supplier")

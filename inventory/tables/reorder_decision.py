@@ -33,7 +33,7 @@ class ReorderDecision(WithoutEffect, WithoutTimes):
 
 
 def parse(_: str, row: Row) -> ReorderDecision:
-    """Return the decision, or raise `Rejected`."""
+    """Return the decision in `row`, or raise `Rejected` if a column breaks a limit."""
     check_origin(row)
     optional_integer(row, "need_revision")
     return ReorderDecision(

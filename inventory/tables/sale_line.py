@@ -55,7 +55,7 @@ class SaleLine:
 
 
 def parse(_: str, row: Row) -> SaleLine:
-    """Return the line, or raise `Rejected`."""
+    """Return the sale line in `row`, or raise `Rejected` if a column breaks a limit."""
     optional_text(row, "recorded_by")
     text(row, "source")
     text(row, "source_ref")

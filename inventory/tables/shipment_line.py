@@ -79,7 +79,7 @@ def _receipt(line: ShipmentLine, sign: int) -> Effect:
 
 
 def parse(_: str, row: Row) -> ShipmentLine:
-    """Return the line, or raise `Rejected`."""
+    """Return the shipment line in `row`, or raise `Rejected` if a column breaks a limit."""
     check_origin(row)
     optional_integer(row, "purchase_order_line_id")
     optional_text(row, "transfer_ref")

@@ -35,7 +35,10 @@ REASONS: Final = tuple(SIGNS)
 
 @value
 class StockAdjustment:
-    """Units booked by hand. `SIGNS` shows for each reason if the units are added or removed."""
+    """Units booked by hand. The constant `SIGNS` has the direction of each reason.
+
+    For example, `damage` lowers on-hand and raises unavailable.
+    """
 
     id: int
     reason: str
@@ -54,7 +57,7 @@ class StockAdjustment:
 
 
 def parse(_: str, row: Row) -> StockAdjustment:
-    """Return the adjustment, or raise `Rejected`."""
+    """Return the adjustment in `row`, or raise `Rejected` if a column breaks a limit."""
     optional_text(row, "recorded_by")
     return StockAdjustment(
         integer(row, "id"),

@@ -27,7 +27,7 @@ class StockCount(WithoutEffect):
 
 
 def parse(_: str, row: Row) -> StockCount:
-    """Return the count, or raise `Rejected`."""
+    """Return the count in `row`, or raise `Rejected` if a column breaks a limit."""
     optional_text(row, "recorded_by")
     return StockCount(
         integer(row, "id"),
