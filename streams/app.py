@@ -64,7 +64,10 @@ class NoTables(TableManager):
 
 
 def create_app(settings: WorkerSettings) -> faust.App:
-    """Return the app of one worker. Its consumer group is `APP_ID`, which names the revision."""
+    """Return the Faust app of one worker.
+
+    Its consumer group is `APP_ID`, which contains the logic revision (the number of the rules).
+    """
     return faust.App(
         APP_ID,
         version=1,  # with 1, Faust uses the id unchanged; from 2 on it appends the version

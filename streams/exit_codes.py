@@ -67,8 +67,8 @@ def repair_of_code(code: int) -> str:
 def repair_at_topic(topic: str, code: ExitCode) -> str:
     """Return the repair command for a sink that can't continue in `topic`.
 
-    A rebuild writes only the changelogs again. For decisions, late sales and rejected records a new
-    generation of the log is needed.
+    For a changelog, it is a rebuild, which writes both changelogs again. Other topics (decisions,
+    late sales, rejected records) need a new generation of the log: all rows are captured again.
     """
     is_changelog = topic in (ON_HAND_CHANGELOG, SALES_WINDOWS_CHANGELOG)
     comment = _OR_NEWER if code is ExitCode.UNREADABLE else ""

@@ -1,7 +1,8 @@
-"""The assembly of a partition's states from its two changelogs, levels and window rows.
+"""The assembly of a partition's states from its two changelogs during a restore.
 
-States remain encoded as in the changelog, because most keys get no record in the next hour.
-Decoding all of them at restore takes three times as long.
+One changelog has levels: the state of a key, but only the window rows that changed with it. The
+other one has all window rows. States remain encoded as in the changelog, because most keys get no
+record in the next hour. Decoding all of them at restore takes three times as long.
 """
 
 import asyncio
@@ -31,9 +32,10 @@ BLOCKS_AT_ONCE: Final = 4  # a few milliseconds of work
 class Assembly:
     """A builder of the states of partition `number`, from its changelog records in order.
 
-    The last record of each key and of each window has the newest content. A level also overwrites
-    the window rows that it contains. With a snapshot's states as `base`, only later changelog
-    records need to be added. Earlier records may be added again, which changes nothing.
+    The last level (state record) of each key, and the last record of each window, has the newest
+    content. A level also replaces the window rows that it contains. With a snapshot's states as
+    `base`, only later changelog records need to be added. Earlier records may be added again, which
+    changes nothing.
 
     Add the window changelog before the levels. The other order gives the same states, but takes
     longer.
@@ -89,7 +91,10 @@ class Assembly:
 
     @property
     def generation(self) -> int | None:
-        """Return the generation of the state's source log, or None without a progress header."""
+        """Return the generation of the source log that the levels come from.
+
+        It is None if no level has a progress header, which names the next offset to fold.
+        """
         level = _parsed(self._level_of_progress)
         return None if level is None else level["position"]["generation"]
 
@@ -107,8 +112,8 @@ class Assembly:
         """Return all states. With a base, the result is the base, updated in place.
 
         Other tasks of the event loop run after every `BLOCKS_AT_ONCE` blocks. `next_offset` is the
-        restored progress. Window rows of a key without a level are ignored if their offset is at
-        least `next_offset`.
+        offset at which the worker will continue. Window rows of a key without a level are ignored
+        if they come from records at `next_offset` or later.
 
         Raises:
             TornChangelogs: a window row is newer than its level. Both are written in one

@@ -62,7 +62,7 @@ class Block:
 
 @dataclass(slots=True)
 class ColdStates:
-    """The encoded states of many keys, one document per key.
+    """The encoded states of many keys in compressed blocks, one document per key.
 
     Only the `add…` methods add or replace documents. The bytes of a block never change, so a thread
     can write them into a snapshot file while documents are added.
@@ -113,9 +113,9 @@ class ColdStates:
         return sorted(keys, key=lambda key: (self._slots.get(key, -1), key))
 
     def add(self, states: Iterable[KeyState]) -> Iterator[list[InvKey]]:
-        """Encode `states` and store them. Yield the keys of each block, so that callers can pause.
+        """Encode `states` and store them. After each block, yield the block's keys.
 
-        The blocks are stored only while the caller iterates.
+        The caller may pause between two blocks. Nothing is stored unless the caller iterates.
         """
         return self.add_documents((state.key, encode_state(state)) for state in states)
 
@@ -147,7 +147,10 @@ class ColdStates:
         self.blocks[number] = block
 
     def sparse(self) -> Iterator[Document]:
-        """Yield the current documents of sparse blocks. Adding them again replaces the blocks."""
+        """Yield the current documents of all sparse blocks; see `Block.sparse`.
+
+        If the caller adds these documents again, new blocks replace the sparse ones.
+        """
         for block in [b for b in self.blocks.values() if b.sparse]:
             documents = block.documents()
             for slot, key in enumerate(list(block.keys)):
@@ -173,11 +176,12 @@ class ColdStates:
 
 
 class States(dict[InvKey, KeyState]):
-    """A dictionary of all states of a partition: decoded ones in use, all others at rest.
+    """A dictionary of all states of a partition, some decoded (in use), all others compressed.
 
-    If a key has a state in use and one at rest, the state in use is valid. The class inherits from
-    dict, because the rules expect a dict. With `keep_decoded`, a state that was looked up remains
-    decoded. The fold sets this, because it replaces each state that it looks up. Queries don't.
+    If a key has both a decoded and a compressed state, the decoded one is valid. The class inherits
+    from dict, because the rules expect a dict. With `keep_decoded`, a state that was looked up
+    remains decoded. The fold sets this, because it replaces each state that it looks up. Queries
+    don't set it.
     """
 
     __slots__ = ("_cold", "_keep_decoded", "_new")
@@ -233,7 +237,7 @@ class States(dict[InvKey, KeyState]):
 
     @override
     def keys(self) -> Any:
-        """Return all keys, those at rest first."""
+        """Return all keys, first those with a compressed state."""
         return KeysView(self)
 
     @override
@@ -255,10 +259,13 @@ class States(dict[InvKey, KeyState]):
         return super().__len__()
 
     def drop_decoded(self, keys: Iterable[InvKey]) -> None:
-        """Drop the decoded states of `keys`. The caller ensures that equal states are at rest."""
+        """Drop the decoded states of `keys`.
+
+        The caller ensures that the compressed states of these keys are equal.
+        """
         for key in keys:
             super().pop(key, None)
 
     def mark_at_rest(self, keys: Iterable[InvKey]) -> None:
-        """Record that `cold` now has states of `keys`. Decoded states of `keys` remain in use."""
+        """Record that `keys` now have compressed states. Their decoded states are not dropped."""
         self._new.difference_update(keys)

@@ -1,6 +1,6 @@
-"""The effects of one chunk.
+"""The effects of one chunk: the records that its fold causes.
 
-`Effects` collects them while the chunk is folded. `Writer` then encodes them into records.
+`Effects` collects them while the chunk is folded. `Writer` then encodes them into Kafka records.
 """
 
 from collections.abc import Iterable, Iterator
@@ -42,12 +42,15 @@ from streams.engine.records import Send, Stage
 
 @dataclass(slots=True)
 class Effects:
-    """The effects of a chunk on one partition.
+    """The effects of a chunk (records that are folded together) on one partition.
 
-    - `rows` maps each key whose level must be written to the starts of its changed window rows.
-    - `decisions` maps the id of a decision to its last revision and the state after that revision.
+    - `rows` has each key whose level (state record) must be written. It maps the key to the starts
+      of its changed window rows.
+    - `decisions` maps the id of a need or price proposal to its last revision, and to the state
+      after that revision.
     - `beats` maps the key of a heartbeat to the newest heartbeat.
-    - `expired` maps key and start of a changed and expired window row to the row's last record.
+    - `expired` has the window rows that changed and then expired. It maps (key, start) to the last
+      record of the row.
     - `applied`, `resent`, `replayed` and `undecodable` count the chunk's records.
     """
 
@@ -71,10 +74,10 @@ class Effects:
             known.update(rows)
 
     def keep_expired(self, before: KeyState, rows: Iterable[int]) -> None:
-        """Store the last record of each row of `rows` that this chunk has changed.
+        """Store the last record of those window rows in `rows` that this chunk has changed.
 
-        The rows expire with the next state, and `before` is the last state that has them. The read
-        model keeps expired rows, so it must get their last content.
+        `rows` are the starts of rows that expire with the next state. `before` is the last state
+        that has them. The read model keeps expired rows, so it must get their last content.
         """
         changed = self.rows.get(before.key, ())
         for start in rows:
@@ -83,7 +86,10 @@ class Effects:
                 self.expired[before.key, start] = content
 
     def add_decisions(self, outputs: Iterable[Output], state: KeyState) -> None:
-        """Add the outputs of one record. A later revision of an id replaces an earlier one."""
+        """Add the decisions that one record caused. `state` is the key's state after the record.
+
+        A later revision of a need or price proposal replaces an earlier one.
+        """
         for output in outputs:
             self.decisions[output.id] = (output, state)
 
@@ -104,7 +110,10 @@ class ChangedKey(NamedTuple):
 
 @dataclass(slots=True)
 class Writer:
-    """An encoder of effects into the records of one partition and generation."""
+    """An encoder of a chunk's effects into the Kafka records of one partition.
+
+    `generation` is the number of the source log.
+    """
 
     generation: int
     partition: int
@@ -118,10 +127,10 @@ class Writer:
     def staged(
         self, effects: Effects, changed: Iterable[ChangedKey], progress: Progress
     ) -> list[Stage]:
-        """Return the records of a chunk in up to three stages, without empty ones.
+        """Return the records of a chunk in up to three stages. A stage without records is left out.
 
         1. Rejected records and late sales.
-        2. Levels. The last one has the progress in its headers.
+        2. Levels (the states of changed keys). The last one has `progress` in its headers.
         3. Window rows and decisions.
 
         No record may become visible before those of an earlier stage (domain.md 4).

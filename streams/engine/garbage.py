@@ -35,9 +35,10 @@ class CollectorFreeze:
         self._known = 0
 
     def freeze_if_grown(self, in_use: int) -> bool:
-        """Exclude all objects from collections after `FREEZE_AFTER_KEYS` newly decoded keys.
+        """Exclude all present objects from garbage collection, if many keys were decoded.
 
-        `in_use` is the number of decoded keys now. Return True if objects were excluded.
+        `in_use` is the number of decoded keys now. It must have grown by `FREEZE_AFTER_KEYS` since
+        the last exclusion. Return True if objects were excluded.
         """
         self._known = min(self._known, in_use)
         if in_use - self._known < FREEZE_AFTER_KEYS:

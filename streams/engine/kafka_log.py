@@ -25,7 +25,7 @@ STALLED_AFTER_S = 60.0  # longest wait for the next record of a range
 
 
 class ReadStalled(Exception):
-    """No record arrived for a minute, although the topic has later records or markers."""
+    """A read got no record for a minute, although the topic has later offsets."""
 
 
 class KafkaLog:
@@ -59,7 +59,10 @@ class KafkaLog:
         await self._consumer.stop()
 
     async def bounds(self, topic: str, partition: int) -> tuple[int, int]:
-        """Return the first offset, and the offset after the last committed record or marker."""
+        """Return the first offset, and the offset after the last committed record.
+
+        A transaction marker counts as a record.
+        """
         return (await self.all_bounds(topic, [partition]))[partition]
 
     async def all_bounds(
@@ -94,8 +97,9 @@ class KafkaLog:
     ) -> AsyncIterator[Sequence[LogRecord]]:
         """Yield the records of [start, end), in order and in batches.
 
-        The iteration ends when the consumer's position reaches `end`. So the last offsets before
-        `end` may belong to transaction markers, aborted records or compacted records.
+        The iteration ends when the consumer's position reaches `end`. So it also ends if the last
+        offsets before `end` have no record to read: transaction markers, aborted records or
+        compacted records.
 
         Raises:
             ReadStalled: no record arrived for a minute.

@@ -70,7 +70,7 @@ class WindowText:
 
 @value
 class LevelText:
-    """The JSON of a level or state: the text before and after its rows, and its rows.
+    """The JSON of a key's state, split into its window rows and the text before and after them.
 
     `stream_time_us` is in µs since 1970 UTC, or None if the key has no stream time yet.
     """
@@ -82,7 +82,7 @@ class LevelText:
     rows: Rows
 
     def with_rows(self, rows: Mapping[int, bytes]) -> bytes:
-        """Return the JSON with `rows` instead of its own, ordered by start."""
+        """Return the JSON with `rows` instead of its own window rows, sorted by start."""
         return b"".join((self.before, b",".join(rows[at] for at in sorted(rows)), self.after))
 
 
@@ -107,7 +107,7 @@ def _parsed_window(content: bytes) -> WindowText:
 
 
 def level_text(content: bytes) -> LevelText:
-    """Return the parts of a level or state whose version was checked before."""
+    """Return the parts of `content`, a key's state. The caller has checked its version."""
     return _cut_level(content) or _parsed_level(content)
 
 

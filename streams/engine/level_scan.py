@@ -30,9 +30,10 @@ _START: Final = re.compile(rb'"start_us":(-?\d+)')
 
 @value
 class LevelFacts:
-    """The facts of a level: its key and the starts of the window rows that it contains.
+    """The facts that a restore needs of a level, the changelog's record of a key's state.
 
-    `is_open` is True if the key has an open need or price proposal.
+    `carried` are the starts (µs since 1970 UTC) of the window rows in the level. `is_open` is True
+    if the key has an open need or price proposal.
     """
 
     key: InvKey

@@ -60,12 +60,12 @@ async def handle_chunk(
 ) -> Effects:
     """Fold `chunk` into the partition and return once the broker has acknowledged its output.
 
-    A record below `owned.next_offset` changes nothing. If an earlier process handled the record,
-    that process may have died before it had sent all output. So the present output of the record's
-    key is sent again. A chunk without output causes no transaction.
+    A record below `owned.next_offset` changes nothing. If an earlier process handled it, that
+    process may have died before it had sent all output. So the present output of the record's key
+    is sent again. A chunk without output causes no transaction.
 
-    A missing offset within the chunk is taken as an offset without a record. So split a consumer's
-    records with `records.unbroken` first.
+    Split a consumer's records with `records.unbroken` first: if an offset is missing within
+    `chunk`, this function assumes that the topic has no record there.
 
     Raises:
         Gap: the chunk begins after `owned.next_offset`. Nothing was changed.
@@ -191,7 +191,10 @@ def _collect(
 
 
 def _changed(record: Record, rows: Sequence[int], effects: Effects) -> None:
-    """Add to `effects` the level of the record's key, its window rows `rows` and its heartbeat."""
+    """Add to `effects` the state of the record's key, and the window rows that start at `rows`.
+
+    If the record is a heartbeat, add the heartbeat too.
+    """
     key = InvKey(record.key)
     effects.add_changed(key, rows)
     beat = beat_of(record)
@@ -219,9 +222,10 @@ def _refuse(
 
 
 def _resend(source: SourceRecord, owned: OwnedPartition, effects: Effects) -> None:
-    """Add the present output of the record's key again if an earlier process handled the record.
+    """Add the present output of the record's key to `effects`, to be sent again.
 
-    That process may have died before consumers got the complete output.
+    Do this only if an earlier process handled the record. That process may have died before
+    consumers got the complete output.
     """
     if source.offset >= owned.restored_offset or source.key is None:
         return

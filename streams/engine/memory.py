@@ -117,7 +117,10 @@ class MemoryBroker:
             self._ends[topic, transaction.partition] = record.offset + 2
 
     async def bounds(self, topic: str, partition: int) -> tuple[int, int]:
-        """Return the first offset, and the offset after the last committed record or marker."""
+        """Return the first offset, and the offset after the last committed record.
+
+        A transaction marker counts as a record.
+        """
         tp = (topic, partition)
         return self._firsts[tp], self.next_offset(tp)
 
@@ -157,7 +160,7 @@ class Transaction:
 
     @property
     def positions(self) -> Positions:
-        """Return the offset after each topic's last record, which the marker gets at the commit."""
+        """Return the offset after each topic's last record. The commit writes its marker there."""
         return dict(self._next)
 
     def append(self, send: Send) -> None:

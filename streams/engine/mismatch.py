@@ -89,9 +89,10 @@ def refuse_truncated_levels(number: int, first: int) -> None:
 
 
 def refuse_unfinished(number: int, progress: Progress | None) -> None:
-    """Raise `LogMismatch` if a publication of the changelogs was interrupted.
+    """Raise `LogMismatch` if a recomputation was published only in part as these changelogs.
 
-    Levels of an unfinished publication have the progress 0. No worker writes that progress.
+    Until a publication is finished, its levels have a progress with next offset 0. No worker writes
+    such a progress.
     """
     if progress is not None and progress.next_offset == 0:
         problem = (
@@ -117,7 +118,10 @@ def refuse_other_generation(number: int, own_generation: int, found: int | None)
 
 
 def refuse_other_source(number: int, progress: Progress, topics: Topics) -> None:
-    """Raise `LogMismatch` for another source topic, or one that lacks the state's next offset."""
+    """Raise `LogMismatch` if the state comes from another source topic than `topics` has.
+
+    Raise it also if the source topic lacks the state's next offset.
+    """
     found, known = topics.ids[STOCK_EVENTS], progress.source_topic_id
     if known not in (None, found):
         problem = (
@@ -135,7 +139,11 @@ def refuse_other_source(number: int, progress: Progress, topics: Topics) -> None
 
 
 def refuse_truncated_source(number: int, progress: Progress, first: int) -> None:
-    """Raise `LogMismatch` if the source topic begins after the first record that the ring needs."""
+    """Raise `LogMismatch` if the source topic begins after the first record of the dedupe ring.
+
+    `first` is the topic's first offset. A worker would miss records that it needs to recognise
+    re-sent records.
+    """
     if first > progress.ring_from:
         problem = (
             f"{STOCK_EVENTS}[{number}] begins at offset {first}: it was truncated. Records from "

@@ -110,9 +110,10 @@ class Ownership:
 
     @property
     def all_ready(self) -> bool:
-        """Return True if the group has made an assignment and all its partitions are ready.
+        """Return True if all partitions of the group's assignment are ready.
 
-        An assignment may be empty. Between a revocation and the next assignment, return False.
+        This is also True for an empty assignment. Between a revocation and the next assignment, it
+        is False.
         """
         return self._is_assigned and self.assigned == self.ready.keys()
 
@@ -234,7 +235,10 @@ class Ownership:
             return owned
 
     def _keep_for_takeover(self, partition: int, owned: OwnedPartition | None) -> None:
-        """Keep a state for the next takeover, which checks that the state is still the newest."""
+        """Keep the state of a partition for the next takeover.
+
+        That takeover checks if the state is still the newest.
+        """
         if owned is not None:
             self._lost.setdefault(partition, owned)
 
@@ -253,7 +257,8 @@ class Ownership:
 async def _is_current(former: OwnedPartition, reader: Log) -> bool:
     """Return True if no worker has folded records after those that `former` includes.
 
-    The newest progress in the last `TAIL` offsets of the level changelog shows this.
+    Every chunk writes its progress (the next offset to fold) into the level changelog. The newest
+    one among the last `TAIL` offsets shows if another worker has written.
     """
     first, end = await reader.bounds(ON_HAND_CHANGELOG, former.number)
     newest = await newest_progress(former.number, max(first, end - TAIL), end, reader)

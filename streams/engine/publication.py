@@ -65,7 +65,7 @@ class History(Protocol):
         ...
 
     def ring_from(self) -> int:
-        """Return the offset from which the ring is replayed."""
+        """Return the source offset from which a worker must read to rebuild its dedupe ring."""
         ...
 
     def states(self) -> Iterable[KeyState]:
@@ -73,7 +73,7 @@ class History(Protocol):
         ...
 
     def beats(self) -> Mapping[InvKey, Beat]:
-        """Return the newest content of each heartbeat."""
+        """Return the newest heartbeat of each heartbeat key."""
         ...
 
     def expired(self) -> Iterable[tuple[InvKey, int, bytes]]:
@@ -193,7 +193,10 @@ def _rows_of(state: KeyState) -> int:
 def _batches(
     found: Iterable[T], most: int, rows_of: Callable[[T], int] = lambda _: 0
 ) -> Iterator[list[T]]:
-    """Yield batches of up to `most` items. A batch also ends once it has `ROWS_AT_ONCE` rows."""
+    """Yield batches of up to `most` items.
+
+    `rows_of` counts the window rows of an item. A batch also ends once it has `ROWS_AT_ONCE` rows.
+    """
     batch: list[T] = []
     rows = 0
     for one in found:

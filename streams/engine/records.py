@@ -35,7 +35,10 @@ def unbroken(chunk: Sequence[SourceRecord]) -> Iterator[Sequence[SourceRecord]]:
 
 @value
 class Send:
-    """One record to write into `topic`. It gets the partition number of the source partition."""
+    """One record to write into `topic`.
+
+    It is written into the partition with the number of the source partition.
+    """
 
     topic: str
     key: bytes | None
@@ -90,7 +93,10 @@ class Log(Protocol):
     """A reader of committed records of one partition by offset."""
 
     async def bounds(self, topic: str, partition: int) -> tuple[int, int]:
-        """Return the first offset, and the offset after the last committed record or marker."""
+        """Return the first offset, and the offset after the last committed record.
+
+        A transaction marker counts as a record.
+        """
         ...
 
     async def topic_ids(self, topics: Sequence[str]) -> TopicIds:

@@ -20,7 +20,7 @@ class RestoreReader:
         self._on_progress = on_progress
 
     async def bounds(self, topic: str, partition: int) -> tuple[int, int]:
-        """Return the bounds from the wrapped log."""
+        """Return the first offset and the end offset, from the wrapped log."""
         return await self._log.bounds(topic, partition)
 
     async def topic_ids(self, topics: Sequence[str]) -> TopicIds:

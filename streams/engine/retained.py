@@ -23,10 +23,10 @@ _AGED_DAYS: Final = WINDOW_RETENTION_MS // _DAY_MS - 10
 
 
 class Retained:
-    """The row count of each key's newest level, and the day on which that level was written.
+    """The number of window rows that each key must have, by the header of its newest level.
 
-    A level without the header `retained` is not checked. Such a level contains all rows of its key,
-    or was written by a release without that header.
+    A level is the changelog's record of a key's state. A level without the header `retained` is not
+    checked. It contains all rows of its key, or a release without that header wrote it.
     """
 
     def __init__(self, number: int) -> None:
@@ -68,7 +68,9 @@ class Retained:
     def check_others(
         self, checked: Container[InvKey], carried: dict[InvKey, tuple[int, ...]]
     ) -> None:
-        """Check the keys that are not in `checked`. All their rows must be in their levels.
+        """Check the keys that are not in `checked`. All their window rows must be in their levels.
+
+        `carried` maps a key to the starts of the window rows in its level.
 
         Raises:
             LogMismatch: a level counts another number of rows than it contains; see `check`.

@@ -18,13 +18,13 @@ LOOK_BACK = RECENT  # records that are always read, to count the undecodable one
 async def rebuild_ring(
     ring: Ring, number: int, progress: Progress, log: Log, base: Snapshot | None
 ) -> list[int]:
-    """Fill the empty `ring` from the records before `progress.next_offset`.
+    """Fill the empty dedupe ring with the records before `progress.next_offset`.
 
     The first record that the ring needs is at `progress.ring_from`. If the snapshot `base` includes
-    all records before that offset, the snapshot's ring is used and only later records are replayed.
+    all records before that offset, use the snapshot's ring and replay only later records.
 
-    Return the offsets of undecodable records among the last `LOOK_BACK` records, and maybe of
-    earlier ones.
+    Return the offsets of undecodable records. They include at least those among the last
+    `LOOK_BACK` records.
 
     Raises:
         LogMismatch: the topic was truncated within the records that the ring needs.
@@ -49,7 +49,11 @@ async def rebuild_ring(
 
 
 def _is_between(known: Progress, wanted: Progress) -> bool:
-    """Return True if ring_from ≤ the snapshot's next offset ≤ the restored next offset."""
+    """Return True if a ring of the snapshot can be continued up to the restored state.
+
+    `known` is the snapshot's progress. The condition is: ring_from ≤ the snapshot's next offset ≤
+    the restored next offset.
+    """
     return wanted.ring_from <= known.next_offset <= wanted.next_offset
 
 

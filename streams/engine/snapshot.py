@@ -51,7 +51,8 @@ class Snapshot:
     """The content of a file: the acknowledged state of partition `number` at one moment.
 
     `positions` maps each changelog to the offset after the last record that the state includes.
-    `changelog_next_offset` is the newest progress in the level changelog before that offset.
+    `changelog_next_offset` is the next source offset by the last progress in that part of the level
+    changelog.
     """
 
     number: int
@@ -75,7 +76,8 @@ def file_of(directory: Path, number: int, generation: int) -> Path:
 def snapshot_of(owned: OwnedPartition) -> Snapshot:
     """Return the snapshot of the partition's present state. Call `freeze` directly afterwards.
 
-    The snapshot shares `owned.cold`, to which `freeze` adds the states that are only in use.
+    The snapshot shares the compressed states `owned.cold`. `freeze` adds to them the states that
+    exist only in decoded form.
 
     Raises:
         RuntimeError: a chunk is being folded or has failed, so the state is not acknowledged.
@@ -102,12 +104,12 @@ def snapshot_of(owned: OwnedPartition) -> Snapshot:
 
 
 def freeze(owned: OwnedPartition) -> Iterator[int]:
-    """Add the changed states to those at rest, and yield the number of keys after each block.
+    """Compress the changed states into `owned.cold`, and yield the number of keys in each block.
 
-    Call this directly after `snapshot_of`, before another chunk is folded. The call chooses the
-    states to add. It also drops decoded states that did not change since the last call. The caller
-    may pause between two blocks. If a chunk is folded in a pause, the states that it changes remain
-    in use.
+    Call this directly after `snapshot_of`, before another chunk is folded. The call itself chooses
+    the states, and drops decoded states that did not change since the last call. The iteration then
+    adds block after block, and the caller may pause between two blocks. If a chunk is folded in a
+    pause, the states that it changes remain decoded.
     """
     # `freezing` may still have keys that an interrupted freeze did not add.
     owned.freezing |= owned.unfrozen
@@ -256,7 +258,7 @@ def _sync_directory(directory: Path) -> None:
 
 
 def _identity(number: int, generation: int) -> dict[str, int]:
-    """Return the fields of the head that must be equal for a file to be used."""
+    """Return the fields of a file's head that must have these values, or the file is refused."""
     return {
         "format": FORMAT,
         "schema": STATE_SCHEMA,

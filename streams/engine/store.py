@@ -20,10 +20,10 @@ from streams.engine.undecodable import Undecodable
 class OwnedPartition:
     """One partition of `stock.events` whose state is in this process.
 
-    `next_offset` is the first offset of the source that the state doesn't include. Records below
-    `restored_offset` were handled by an earlier process. If such a record is read again, the output
-    of its key is written again. `unsent_rows` maps a restored key to the starts of the window rows
-    in its last level. These rows are then written again too.
+    `next_offset` is the first offset of the source that the state doesn't include. An earlier
+    process handled the records below `restored_offset`. If such a record is read again, the output
+    of its key is written again, with the window rows in `unsent_rows`. This dictionary maps a
+    restored key to the starts of the window rows in its last level (state record).
 
     `positions` maps each changelog to the offset after the last record that the state includes.
     `topic_ids` are the broker's ids of source and changelogs. A topic that is created again has
@@ -71,7 +71,10 @@ class OwnedPartition:
         self.fold_lock = asyncio.Lock()
 
     def progress(self) -> Progress:
-        """Return the progress to write with the next chunk."""
+        """Return the progress to write with the next chunk.
+
+        It has the next source offset and what a restore needs to rebuild the dedupe ring.
+        """
         ring = self.partition.ring
         return Progress(
             self.next_offset,

@@ -41,7 +41,7 @@ class Answer(NamedTuple):
 class PartitionProducers:
     """A `Broker` for the partitions that this process owns.
 
-    `known_ends` returns, for a partition and each topic, the offset after the last record that the
+    `known_ends` takes a partition. It returns, by topic, the offset after the last record that the
     partition's state includes.
     """
 

@@ -1,6 +1,6 @@
 """Answers of a worker about a key, a partition and itself, as plain documents.
 
-Every answer about state names its extent: worker, partition, position, as-of and revision.
+Every answer about state also has its extent: worker, partition, offset, as-of time and revision.
 """
 
 import time
@@ -49,7 +49,10 @@ def is_ready(worker: Queryable) -> bool:
 
 
 def extent(worker: Queryable, owned: OwnedPartition) -> Document:
-    """Return the extent and lag that every answer from this partition carries."""
+    """Return the fields that every answer from this partition has.
+
+    They are worker, partition, state of the partition, next offset, as-of time, lag and revision.
+    """
     records, seconds = lag(owned, worker.ends, time.time_ns() // 1000)
     return {
         "worker": worker.settings.worker_id,
@@ -64,7 +67,7 @@ def extent(worker: Queryable, owned: OwnedPartition) -> Document:
 
 
 def of_key(about: Document, state: KeyState) -> Document:
-    """Return `about` (the partition's `extent`) with the position of the key's state."""
+    """Return the fields `about` (the partition's `extent`), the key and its state's position."""
     position = {
         "generation": state.position.generation,
         "partition": about["partition"],
@@ -74,12 +77,12 @@ def of_key(about: Document, state: KeyState) -> Document:
 
 
 def full_state(state: KeyState, _span: Span) -> Document:
-    """Return level and all retained window rows, as one state at one position."""
+    """Return the complete state of a key, with all retained window rows."""
     return {"value": orjson.Fragment(encode_state(state))}
 
 
 def level(state: KeyState, _span: Span) -> Document:
-    """Return the level, without window rows."""
+    """Return the state of a key without window rows, and its units on hand and to sell."""
     return {
         "on_hand_units": state.on_hand_units,
         "available_to_sell_units": state.available_to_sell_units,
@@ -88,7 +91,10 @@ def level(state: KeyState, _span: Span) -> Document:
 
 
 def sales_windows(state: KeyState, span: Span) -> Document:
-    """Return the retained window rows that start in `span`: [from, to); None means no limit."""
+    """Return the retained window rows that start in `span` = [from, to), in µs since 1970 UTC.
+
+    A None in `span` means no limit on that side.
+    """
     first_us, last_us = span
     chosen = [
         start
@@ -100,7 +106,11 @@ def sales_windows(state: KeyState, span: Span) -> Document:
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """A view of a key's state: the kind of its document, its builder, and its query parameters."""
+    """A view of a key's state in the HTTP API.
+
+    `kind` is the kind of its document, `document_of` builds the document, and `parameters` are the
+    query parameters that it accepts.
+    """
 
     kind: str
     document_of: Callable[[KeyState, Span], Document]
@@ -117,8 +127,8 @@ STORES: Final[Mapping[str, Store]] = {
 def lag(owned: OwnedPartition, ends: Mapping[int, int], now_us: int) -> tuple[int, float]:
     """Return the number of waiting records, and the longest time (s) that any may have waited.
 
-    No record waits longer than the age of the partition's as-of time. A partition without waiting
-    records has no lag, even if nothing was sold for long.
+    The time is the age of the partition's as-of time, because no record can wait longer. It is 0 if
+    no record is waiting, even if nothing was sold for long.
     """
     records = max(0, ends.get(owned.number, 0) - owned.published_offset)
     if records == 0 or owned.as_of_us is None:
@@ -186,7 +196,7 @@ def revision(worker: Queryable) -> Document:
 
 
 def rules(worker: Queryable) -> Document:
-    """Return this worker's revision, group and generation, and its imported sources' hash."""
+    """Return what `revision` returns, with the hash of the worker's imported sources as `code`."""
     return revision(worker) | {"code": worker.code}
 
 

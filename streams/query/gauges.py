@@ -56,7 +56,10 @@ class Measurable(Queryable, Protocol):
 
 
 def register(worker: Measurable) -> Readings:
-    """Register the figures of `worker` with its registry. Call this once for each worker."""
+    """Register gauges and counters that read `worker`, and return them.
+
+    Call this once for each worker.
+    """
     readings = Readings(worker.metrics.registry)
     _of_partitions(readings, worker)
     _of_ownership(readings, worker)
@@ -210,7 +213,10 @@ def is_ready(worker: Queryable) -> int:
 
 
 def _each(worker: Queryable, figure: Callable[[OwnedPartition], float | None]) -> OfPartitions:
-    """Return a reader of `figure` for each ready partition for which `figure` isn't None."""
+    """Return a reader that yields `figure` of each ready partition.
+
+    A partition for which `figure` returns None is left out.
+    """
 
     def read() -> Iterator[Sample]:
         for number, owned in sorted(worker.ownership.ready.items()):

@@ -68,9 +68,9 @@ class Peers:
     async def owner(self, partition: int, within_s: float) -> str | None:
         """Return the URL of the worker that owns `partition`, or None if none is found.
 
-        If the map is older than `MAP_AGE_S`, it is renewed in the background and still used: a
-        worker that lost the partition refuses the query. If the owner is unknown, wait at most
-        `within_s` seconds for the new map.
+        If the map of owners is older than `MAP_AGE_S` seconds, renew it in the background, but use
+        the old one: a worker that has lost the partition refuses the query. If the old map has no
+        owner, wait at most `within_s` seconds for the new map.
         """
         if self._began_s is None or _now_s() - self._began_s > MAP_AGE_S:
             self._renew()
@@ -81,7 +81,10 @@ class Peers:
         return found
 
     async def partitions(self) -> list[Document]:
-        """Query all other workers now. Return the rows of those that answer within 0.25 s."""
+        """Query all other workers now. Return one row for each of their partitions.
+
+        Workers that don't answer within 0.25 s are left out.
+        """
         began_s = _now_s()
         # Unlike `await`, `wait` doesn't cancel the task if this caller is cancelled. Other callers
         # may wait for the same task.

@@ -48,7 +48,7 @@ def reply(kind: str, body: Document, *, status: int = HTTPStatus.OK) -> web.Resp
 
 
 def problem(status: int, text: str, about: Document | None = None) -> web.Response:
-    """Return a refusal with the message `text`, and fields about the partition if there is one."""
+    """Return a refusal with HTTP `status`, the message `text` and the fields in `about`."""
     return reply(contract.PROBLEM, {"error": text} | (about or {}), status=status)
 
 

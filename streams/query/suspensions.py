@@ -38,9 +38,10 @@ class Suspensions:
         self._checked_s = now_s
 
     def trusts(self, owned: OwnedPartition) -> bool:
-        """Return True unless the partition's ownership is unproven since a suspension.
+        """Return False if this process may have lost the partition during a suspension.
 
-        An acknowledged chunk of the partition, or a new assignment of partitions, proves ownership.
+        After a suspension, an acknowledged chunk of the partition or a new assignment of partitions
+        proves that it has not. Then return True again.
         """
         if not self._unproven_offsets:
             return True

@@ -55,7 +55,7 @@ def active_or_first(connection: Connection, own_revision: int) -> int:
 
 
 def hold_active(connection: Connection, revision: int) -> None:
-    """Prevent a switch away from `revision` until the caller's transaction ends.
+    """Prevent a switch of the deciding revision until the caller's transaction ends.
 
     Raises:
         RevisionSwitched: another revision decides.

@@ -170,7 +170,7 @@ def propose_only(
 
 
 def is_newer(event: ReorderEvent | PriceEvent, known: ReorderEvent | PriceEvent) -> bool:
-    """Return True if `event` is a later revision of the same decision."""
+    """Return True if `event` is a later revision of the decision than `known`."""
     return event.output.revision > known.output.revision
 
 

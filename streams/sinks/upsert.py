@@ -16,9 +16,9 @@ Row = Mapping[str, object]
 class Table:
     """A table that a sink writes. `columns` are its columns with their Postgres types, in order.
 
-    `newer` is the SQL condition on which a new row (`excluded`) replaces the stored one (`kept`).
-    With None, no stored row is replaced. In the columns `kept_if_null`, null doesn't replace a
-    stored value. `set_on_update` is added to the SET clause.
+    `newer` is the SQL condition on which a new row replaces the stored one. It names the new row
+    `excluded` and the stored row `kept`. If it is None, no stored row is replaced. In the columns
+    `kept_if_null`, null doesn't replace a stored value. `set_on_update` is added to the SET clause.
     """
 
     name: str

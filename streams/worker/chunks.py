@@ -225,7 +225,7 @@ class ChunkConsumer(Consumer):
         return super()._new_offset(tp) if lane is None else lane.position
 
     async def leave_group(self) -> None:
-        """Commit what is acknowledged, then leave the consumer group at once.
+        """Commit the offsets of acknowledged chunks, then leave the consumer group at once.
 
         Call this when Faust has stopped the fetcher and all lanes are closed.
 

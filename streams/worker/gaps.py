@@ -94,10 +94,11 @@ class Gaps:
     async def check(self, owned: OwnedPartition, end: int, is_ready: IsReady) -> None:
         """Fold a gap if the next offset is below `end` and didn't change since the last check.
 
-        If the consumer has delivered no record since the restore, read the records that were in the
-        topic at the first check. All later records are left to the consumer: if it has stopped, the
-        watchdog detects that. If the topic has no record at these offsets, move the next offset
-        past them.
+        There are two cases:
+        - The consumer has delivered no record since the restore, so it may have started too late.
+          Read the records that were in the topic at the first check. Leave later records to the
+          consumer: if it has stopped, the watchdog detects that.
+        - The topic has no record at these offsets. Move the next offset past them.
         """
         observed = self._observed(owned)
         before, observed.last_next_offset = observed.last_next_offset, owned.next_offset

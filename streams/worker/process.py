@@ -20,10 +20,10 @@ _CANCELLED_S: Final = 1.0  # time limit for cancelled tasks, after all services 
 class WorkerProcess(faust.Worker):
     """Faust's worker with one more signal. It ends as soon as all services have stopped.
 
-    `is_leaving` is True after `LEAVE_SIGNAL`.
+    After its services have stopped, Faust by default waits for other tasks for a second and sleeps
+    another second. The partitions of a restarting worker would be idle for these two seconds.
 
-    By default Faust then waits for other tasks for a second, and sleeps another second. The
-    partitions of a restarting worker would be idle for these two seconds.
+    `is_leaving` is True after `LEAVE_SIGNAL`.
     """
 
     def __init__(self, app: faust.App) -> None:

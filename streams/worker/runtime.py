@@ -179,7 +179,7 @@ class Runtime:
             )
 
     async def close(self, leave_group: LeaveGroup | None = None) -> None:
-        """Save snapshots and close all producers. Call this when no chunk is in work any more.
+        """Save snapshots and close all producers. Call this when no chunk is being handled.
 
         With `leave_group`, first give all partitions up and call `leave_group`. Other workers then
         continue while this one saves its snapshots.
@@ -226,20 +226,25 @@ class Runtime:
     async def revoked(self) -> None:
         """Move every partition out of `ready`, and wait until no gap is being folded.
 
-        Call this when no chunk of the consumer is in work.
+        Call this when no chunk of the consumer is being handled.
         """
         await self.ownership.revoked()
         await self.gaps.wait_until_done()
 
     async def check_gaps(self) -> None:
-        """Read records that no consumer will deliver, up to the ends that `inspect` found last."""
+        """Read records that the consumer will not deliver.
+
+        Read up to the end offsets that `inspect` found last.
+        """
         for partition, owned in list(self.ownership.ready.items()):
             end = self.ends.get(partition)
             if end is not None:
                 await self.gaps.check(owned, end, self._is_ready)
 
     async def inspect(self) -> None:
-        """Refresh `ends`. End the process if records or restores wait without progress.
+        """Read the end offsets of all ready partitions, and end the process if it is stuck.
+
+        It is stuck if records or restores wait without progress.
 
         Raises:
             LogMismatch: a topic was deleted and created again since the start of this worker, or

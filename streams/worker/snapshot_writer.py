@@ -101,9 +101,9 @@ class SnapshotWriter:
         return newest_first(self._search(), partition, generation)
 
     async def write_changed(self) -> float:
-        """Write a snapshot of each ready partition that has a new next offset since its last one.
+        """Write a snapshot of each ready partition that has changed since its last snapshot.
 
-        Return the seconds that the snapshots took together.
+        Return the seconds that all snapshots together took.
         """
         began = time.monotonic()
         async with self._at_work:
