@@ -91,7 +91,7 @@ def create_app(settings: WorkerSettings) -> faust.App:
 
 
 def _membership(settings: WorkerSettings) -> dict[str, Any]:
-    """Return the session settings and the static membership id of this worker."""
+    """Return the settings of this worker's group membership: static id, timeouts, heartbeats."""
     return {
         "consumer_group_instance_id": settings.worker_id,
         "broker_session_timeout": settings.session_timeout_s,

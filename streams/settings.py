@@ -26,7 +26,8 @@ class WorkerSettings(StreamSettings):
     that end with `_s` are in seconds.
 
     A worker stops once more than `undecodable_permille` of a partition's last 1,000 records can't
-    be decoded. An operator who has checked that those records are no facts can raise the limit.
+    be decoded. An operator can raise this limit after a check that those records are no changes of
+    rows.
     """
 
     worker_id: str = Field(default="worker-1", pattern="^[A-Za-z0-9_-]{1,64}$")
@@ -57,7 +58,10 @@ class WorkerSettings(StreamSettings):
         return self.worker_dir / self.worker_id / "snapshots"
 
     def all_snapshot_dirs(self) -> Sequence[Path]:
-        """Return the snapshot directories of all workers of this home and logic revision."""
+        """Return the snapshot directories of all workers that share `worker_dir`.
+
+        They belong to the same local stack and the same logic revision.
+        """
         return sorted(self.worker_dir.glob("*/snapshots"))
 
     @property

@@ -10,13 +10,14 @@ def arrival(business_us: int, written_us: int, late_lines: int | None) -> str:
     """Return `ON_TIME`, `COUNTED` or `UNCOUNTED` for a sale or return line.
 
     A line is late if its ten-minute window was closed when the line arrived: stream time ≥ window
-    end + ten minutes. A late line is `UNCOUNTED` if it was sold before the horizon, the start of
-    the day three days earlier: no window counts such a line. Any other late line is `COUNTED`.
+    end + ten minutes. A late line is `UNCOUNTED` if `business_us` is before the horizon, the start
+    of the day three days before the stream time's day: no window counts such a line. Any other late
+    line is `COUNTED`.
 
-    `business_us` is the time of the sale, in µs since 1970 UTC. `written_us` is the stream time at
-    which the line arrived, as an estimate: a table row doesn't contain its commit time. For a live
-    key, pass the row's `recorded_at`. A replayed key's stream time follows business times. Pass the
-    newest business time of its facts recorded so far.
+    `business_us` is the time of the sale or return, in µs since 1970 UTC. `written_us` is the
+    stream time at which the line arrived. The caller estimates it, because a table row doesn't
+    contain its commit time. For a live key, pass the row's `recorded_at`. For a replayed key, whose
+    stream time follows business times, pass the newest business time of the facts recorded so far.
 
     `late_lines` is the number of late lines in the window, or None if the window has no row. If it
     is 0, the line was on time, even if a person corrected its row after the window was closed.

@@ -77,7 +77,10 @@ def _levels(terms: Terms) -> Iterator[Line]:
 
 
 def _start(terms: Terms, first_units: int) -> Iterator[Line]:
-    """Yield the steps that add up to the level computed first: S for `BASE_STOCK`, else s."""
+    """Yield the lines that add up to `first_units`, the level that is computed first.
+
+    It is the order-up-to level S in families of shape `BASE_STOCK`, else the reorder point s.
+    """
     if "protection_demand_units" in terms:
         yield add("protection_demand_units", _int(terms, "protection_demand_units"))
         yield add("safety_stock_units", _int(terms, "safety_stock_units"))

@@ -14,8 +14,8 @@ from inventory.model.value import value
 class Provenance:
     """The origin of a state, for the last section of its explanation.
 
-    The section has the state's position (generation of the log, and offset) in the lines
-    `policy_generation` and `policy_offset`: the state has the policy as of that offset. `as_of_us`
+    The lines `policy_generation` and `policy_offset` have the position of the newest record in the
+    state: generation of the log, and offset. The state has the policy as of that record. `as_of_us`
     is the partition's as-of time, None if it is unknown.
     """
 

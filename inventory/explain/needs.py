@@ -29,10 +29,11 @@ from inventory.replenishment.quantity import (
 
 
 def levels_section(state: KeyState) -> Section:
-    """Return the section `levels`: demand of a time span + safety stock = s, then S.
+    """Return the section `levels`: the steps to the reorder point s and the order-up-to level S.
 
-    A family with s = S - 1 shows S first (domain.md 5.1). Without a policy or with family `off`,
-    the only line gives the reason why there are no levels.
+    In most families they are: demand of a time span + safety stock = s, then S. A family with
+    s = S - 1 shows S first (domain.md 5.1). Without a policy or with family `off`, the only line
+    gives the reason why there are no levels.
     """
     policy, s = state.policy, state.reorder_point_units
     if policy is None or s is None:
@@ -52,7 +53,10 @@ def levels_section(state: KeyState) -> Section:
 
 
 def _start(state: KeyState, policy: ItemLocation, first_units: int) -> tuple[Line, ...]:
-    """Return the steps that add up to `first_units`: S of a `BASE_STOCK` family, else s."""
+    """Return the lines that add up to `first_units`, the level that is computed first.
+
+    It is the order-up-to level S in families of shape `BASE_STOCK`, else the reorder point s.
+    """
     if has_typed_levels(policy):
         return (add("typed_units", first_units),)
     rate = demand_micro(policy, state.demand.rate_micro)

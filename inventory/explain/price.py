@@ -114,7 +114,7 @@ def _market_lines(evaluation: _Evaluation) -> tuple[Line, ...]:
 
 
 def _candidate(state: KeyState, evaluation: _Evaluation) -> tuple[Line, ...]:
-    """Return the lines that explain the new price: old price, change to the target, clamps."""
+    """Return the lines that explain the new price: old price, change to the target, limits."""
     signal, frame = evaluation.signal, evaluation.frame
     if signal is None:
         return (note("signal", None, "no signal"),)

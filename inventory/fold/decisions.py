@@ -94,7 +94,7 @@ def decide(
 
 
 def base_position(stock: Stock, policy: ItemLocation | None) -> int:
-    """Return B = max(0, on-hand) + max(0, on-order) - allocated (domain.md 1)."""
+    """Return the base position B = max(0, on-hand) + max(0, on-order) - allocated."""
     allocated = 0 if policy is None else policy.allocated_units
     return base_position_units(stock.on_hand_units, stock.on_order_units, allocated)
 

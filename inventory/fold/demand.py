@@ -27,7 +27,10 @@ class Rules:
     timeline: tuple[PriceRow, ...]
 
     def trading_before(self, window: int) -> int:
-        """Return the number of trading windows among the first `window` windows of the day."""
+        """Return the number of trading windows among the first `window` windows of the day.
+
+        A window has ten minutes. In a trading window, the store is open.
+        """
         first, over = self.trading_from_window, self.trading_from_window + self.trading_windows
         wrapped = min(window, max(0, over - WINDOWS_PER_DAY))
         return wrapped + max(0, min(window, over, WINDOWS_PER_DAY) - first)
@@ -43,7 +46,7 @@ _Rates = tuple[int | None, int | None, int | None, int | None]
 
 
 def rules_of(policy: ItemLocation | None, timeline: tuple[PriceRow, ...]) -> Rules:
-    """Return the demand rules in force. A key without `item_location` uses the defaults."""
+    """Return the demand rules in force. A key without a policy has the default rules."""
     if policy is None:
         return Rules(WINDOWS_PER_DAY, 0, False, 125, None, timeline)  # noqa: FBT003 -- defaults
     return Rules(
@@ -168,7 +171,7 @@ def _days_of_one_price(timeline: tuple[PriceRow, ...], day_us: int, until_us: in
 
 
 def _unsold(rates: _Rates, days: int, rules: Rules) -> _Rates:
-    """Return the rates after `days` observed days without a sale.
+    """Return the rates after `days` further observed days, all without a sale.
 
     The loop stops early once a further day doesn't change the rates.
     """
@@ -196,8 +199,8 @@ def _next_day(
 def _begun(rules: Rules) -> Demand:
     """Return the demand after the day of the key's first fact (domain.md 3.3).
 
-    That day is not observed. With `initial_rate_micro`, the rate is `initial_rate_micro` and mad is
-    half_even(rate, 2). Otherwise rate and mad are unknown.
+    The rules learn nothing from that day. If the policy has an `initial_rate_micro`, this is the
+    rate, and the deviation mad is half_even(rate, 2). Without it, rate and mad are unknown.
     """
     rate = rules.initial_rate_micro
     if rate is None:

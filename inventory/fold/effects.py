@@ -12,7 +12,7 @@ Effects = tuple[Effect, ...]
 
 
 def effects_of(before: Fact | None, after: Fact | None) -> Effects:
-    """Return the retracted effect of `before`, then the effect of `after`.
+    """Return the effect of `before` with reversed sign, then the effect of `after`.
 
     An image without an effect, for example that of a count, adds nothing.
     """

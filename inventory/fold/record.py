@@ -81,7 +81,7 @@ class Resent:
 
 @value
 class Replayed:
-    """The record's offset is at or below the key's position. The record changes nothing."""
+    """The key's state already includes the record's offset. The record changes nothing."""
 
     state: KeyState
 
@@ -238,5 +238,5 @@ def _policy_after(policy: ItemLocation | None, change: Change) -> ItemLocation |
 
 
 def _timeline_after(timeline: tuple[PriceRow, ...], fact: Fact | None) -> tuple[PriceRow, ...]:
-    """Return the price rows after the record, not yet pruned."""
+    """Return the price rows after the record, including rows that are no longer needed."""
     return add_row(timeline, fact) if isinstance(fact, PriceChange) else timeline

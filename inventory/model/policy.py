@@ -11,7 +11,7 @@ from inventory.model.value import Referable, value
 
 @value
 class ItemLocation(Referable, WithoutEffect, WithoutTimes):
-    """An item ranged at a location, with its policy columns (domain.md 2.6)."""
+    """The policy of one item at one location: its row in `item_location` (domain.md 2.6)."""
 
     id: int
     inv_key: InvKey

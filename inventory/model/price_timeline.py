@@ -51,7 +51,7 @@ class PricedFact(Protocol):
 
     @property
     def step(self) -> int:
-        """Return the step: 0 regular, ≥ 1 on the markdown ladder, ≤ -1 on the raise ladder."""
+        """Return the price step: 0 regular, ≥ 1 step of the markdowns, ≤ -1 step of the raises."""
         ...
 
     @property
@@ -78,7 +78,7 @@ def in_force(timeline: Timeline, at_us: int) -> PriceRow | None:
 
 
 def step_at(timeline: Timeline, at_us: int) -> int:
-    """Return the step in force at `at_us`: 0 regular or no row, ≥ 1 markdown, ≤ -1 raise."""
+    """Return the price step in force at `at_us`: 0 regular or no row, ≥ 1 markdown, ≤ -1 raise."""
     row = in_force(timeline, at_us)
     return 0 if row is None else row.step
 

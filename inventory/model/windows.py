@@ -56,17 +56,17 @@ def is_closed(start_us: int, stream_time_us: int | None) -> bool:
 
 
 def complete_before_us(stream_time_us: int) -> int:
-    """Return the end of the last complete day: day(stream time - grace)·DAY (domain.md 3.3).
+    """Return the end of the last complete day, in µs since 1970 UTC (domain.md 3.3).
 
-    A day is complete when stream time ≥ its end + grace.
+    A day is complete when stream time ≥ its end + ten minutes.
     """
     return (stream_time_us - GRACE_US) // DAY_US * DAY_US
 
 
 def evaluation_us(stream_time_us: int | None) -> int | None:
-    """Return E = window(stream time - grace): the end of the last closed window (domain.md 6.1).
+    """Return the end E of the last closed window, or None without a stream time (domain.md 6.1).
 
-    A record that moves E triggers a price evaluation.
+    A window is closed ten minutes after its end. A record that moves E triggers a price evaluation.
     """
     if stream_time_us is None:
         return None

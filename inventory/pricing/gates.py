@@ -34,7 +34,7 @@ def closed_gate(
 def _is_cooling(
     policy: ItemLocation, timeline: Timeline, effective_at_us: int, *, side: int
 ) -> bool:
-    """Return True if `effective_at_us` < the last change's effective_from + cool-down.
+    """Return True if the cool-down after the last price change lasts beyond `effective_at_us`.
 
     The last change is the last row whose kind is not `initial`, future rows included. The cool-down
     is doubled if `side` is opposite to the direction of the last change, or if the last change was

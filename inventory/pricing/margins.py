@@ -14,9 +14,10 @@ def net_minor(price_minor: int, tax_bp: int) -> int:
 
 
 def unit_effect_minor(old_minor: int, new_minor: int, tax_bp: int) -> int:
-    """Return by how much one unit's margin changes, in minor units. The unit's cost cancels out.
+    """Return the change of one unit's margin by a new price, in minor units.
 
-    Example: a new price of 849 instead of 999, with 20 % tax, gives 708 - 832 = -124.
+    The unit's cost cancels out. Example: a new price of 849 instead of 999, with 20 % tax, gives
+    708 - 832 = -124.
     """
     return net_minor(new_minor, tax_bp) - net_minor(old_minor, tax_bp)
 

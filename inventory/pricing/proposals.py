@@ -80,7 +80,10 @@ class PricingTrigger:
 
 @value
 class _Candidate:
-    """A price that passed every clamp and gate, with the inputs of its computation."""
+    """A price to propose, with the inputs of its computation.
+
+    It is within all limits (clamps), and no gate blocks the change now.
+    """
 
     new_minor: int
     signal: Signal
@@ -266,7 +269,7 @@ def clamped_to(policy: ItemLocation, frame: PriceFrame, signal: Signal) -> Clamp
 def _prior_minor(
     policy: ItemLocation, inputs: PricingInputs, effective_us: int, signal: Signal
 ) -> int | None:
-    """Return the prior price of a reduction, and None for a raise (domain.md 6.2)."""
+    """Return the lowest price of the 30 days before a reduction, or None for a raise."""
     if signal.side != DOWN:
         return None
     progressive = policy.prior_rule == "progressive"

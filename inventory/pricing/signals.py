@@ -62,7 +62,7 @@ class Market:
 
 
 def supply(*, available_units: int, in_transit_units: int) -> int:
-    """Return max(0, available-to-sell) + max(0, in-transit) (domain.md 6.1)."""
+    """Return the units that can cover demand: max(0, available-to-sell) + max(0, in-transit)."""
     return max(0, available_units) + max(0, in_transit_units)
 
 

@@ -51,7 +51,7 @@ class Family:
 
     Computed levels (domain.md 5.1):
     - The first level is S for the shape `BASE_STOCK`, else s. With a `span_column` it is the demand
-      of that span. Otherwise it is span(P) + SS(P), with the protection span P.
+      of that span. Otherwise it is the demand of the protection time plus the safety stock.
     - Only `TWO_LEVELS` has a second computed level: S = s + `batch`. The function `batch` gets the
       demand of `batch_column`, so such a family sets both fields.
 
@@ -158,7 +158,10 @@ def family_of(policy: ItemLocation) -> Family:
 
 
 def has_typed_levels(policy: ItemLocation) -> bool:
-    """Return True if a person typed the levels, or if the family computes none."""
+    """Return True if the levels s and S are values that a person typed.
+
+    That is always so in a family without computed levels.
+    """
     return policy.levels == "fixed" or not family_of(policy).computed
 
 

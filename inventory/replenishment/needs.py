@@ -37,7 +37,7 @@ from inventory.replenishment.triggers import ReplenishmentTrigger
 
 
 def base_position_units(on_hand_units: int, on_order_units: int, allocated_units: int) -> int:
-    """Return B = max(0, on-hand) + max(0, on-order) - allocated (domain.md 1)."""
+    """Return the base position B = max(0, on-hand) + max(0, on-order) - allocated."""
     return max(0, on_hand_units) + max(0, on_order_units) - allocated_units
 
 

@@ -40,10 +40,11 @@ def need_units(policy: ItemLocation, level: Levels, base_units: int) -> int:
 
 
 def packed_units(policy: ItemLocation, need: int) -> int:
-    """Return the need rounded to packs by `pack_rounding`, at least one pack (domain.md 5.2).
+    """Return the need rounded to whole packs, and perhaps up to whole pallets (domain.md 5.2).
 
-    A pallet has f = `pallet_packs`·`pack_units` units, and q is the need rounded to packs. If (q
-    mod f)·1000 ≥ `pallet_permille`·f > 0, q is rounded up to the next multiple of f.
+    `pack_rounding` has the direction. The result q is at least one pack. A pallet has f =
+    `pallet_packs`·`pack_units` units. If the last pallet is full enough, q is rounded up to whole
+    pallets. The condition is (q mod f)·1000 ≥ `pallet_permille`·f > 0.
     """
     pack = policy.pack_units
     rest = need % pack
@@ -66,9 +67,9 @@ def least_units(policy: ItemLocation) -> int:
 
 
 def limit_units(policy: ItemLocation, base_units: int) -> int | None:
-    """Return min(`max_order_units`, `capacity_units` - B), rounded down to packs.
+    """Return the largest order: min(`max_order_units`, `capacity_units` - B), in whole packs.
 
-    Nulls are ignored. None means that there is no limit.
+    B is the base position. A column that is None sets no limit. Return None if both are None.
     """
     limits = []
     if policy.max_order_units is not None:

@@ -29,7 +29,7 @@ class LeadTime:
 
 
 def receipt_centidays(ordered_us: int, received_us: int) -> int:
-    """Return half_even((received - ordered)·100, DAY): one lead time in hundredths of a day."""
+    """Return the time from order to receipt in hundredths of a day, rounded half to even."""
     return half_even((received_us - ordered_us) * 100, DAY_US)
 
 
@@ -55,12 +55,15 @@ def lead_time(centidays: Sequence[int]) -> LeadTime | None:
 
 
 def percentile(ranked: Sequence[int], percent: int) -> int:
-    """Return the value of rank ceil(percent·n / 100), counted from 1; `ranked` is ascending."""
+    """Return the value of rank ceil(percent·n / 100) among the n ascending values `ranked`.
+
+    The first value has rank 1.
+    """
     return ranked[ceil_div(percent * len(ranked), 100) - 1]
 
 
 def share_permille(part: int, whole: int) -> int | None:
-    """Return 1000·part // whole, or None if `whole` is 0."""
+    """Return the share in thousandths: 1000·part // whole, or None if `whole` is 0."""
     return None if whole == 0 else 1000 * part // whole
 
 

@@ -31,9 +31,10 @@ class PurchaseOrderLine(WithoutTimes):
     cancelled_units: int
 
     def effect(self, sign: int) -> Effect | None:
-        """Return on-order = confirmed - cancelled, or ordered - cancelled if confirmed is null.
+        """Return the change of on-order: confirmed - cancelled units.
 
-        The status has no effect (domain.md 2.3).
+        If `confirmed_units` is None, it is ordered - cancelled units. The status of the line has no
+        effect (domain.md 2.3).
         """
         ordered = self.ordered_units if self.confirmed_units is None else self.confirmed_units
         return Effect(sign, on_order_units=sign * (ordered - self.cancelled_units))

@@ -13,7 +13,7 @@ STATUSES: Final = ("draft", "approved", "void")
 
 @value
 class StockCount(WithoutEffect):
-    """A stock count. Only an approved one takes part in the count rule (domain.md 2.4)."""
+    """A stock count. Only an approved count replaces the computed on-hand (domain.md 2.4)."""
 
     id: int
     units: int

@@ -63,7 +63,7 @@ class Assembly:
     def add_level(
         self, content: bytes, headers: tuple[tuple[str, bytes], ...], at_ms: int = 0
     ) -> None:
-        """Add one record of the level changelog, written at `at_ms`.
+        """Add one record of the level changelog, written at `at_ms` (ms since 1970 UTC).
 
         Raises:
             UnreadableRecord: `content` is no level of this version.

@@ -66,7 +66,10 @@ class Effects:
     undecodable: int = 0
 
     def add_changed(self, key: InvKey, rows: Iterable[int]) -> None:
-        """Add the key's level and its window rows that start at `rows` to the records to send."""
+        """Add the key's level (state record) to the records to send.
+
+        Add also its window rows that start at `rows`.
+        """
         known = self.rows.get(key)
         if known is None:
             self.rows[key] = set(rows)
@@ -94,7 +97,10 @@ class Effects:
             self.decisions[output.id] = (output, state)
 
     def add_resend(self, key: InvKey, state: KeyState, rows: Iterable[int]) -> None:
-        """Add the key's present level, window rows and last decisions to the records to send."""
+        """Add the key's present level, its last decisions and the window rows that start at `rows`.
+
+        All of them are sent again, for consumers that may have missed them.
+        """
         self.rows.setdefault(key, set()).update(row for row in rows if row in state.windows)
         for output in (state.episode.last_output, state.price_episode.last_output):
             if output is not None:
@@ -102,7 +108,7 @@ class Effects:
 
 
 class ChangedKey(NamedTuple):
-    """The changelog records of one key: its level, and its window rows that changed."""
+    """The changelog records of one key: its level (state record) and its changed window rows."""
 
     level: Send
     windows: list[Send]
@@ -147,7 +153,7 @@ class Writer:
     def decision_sends(
         self, decisions: Iterable[tuple[Output, KeyState]], progress: Progress
     ) -> Iterator[Send]:
-        """Yield one record per decision, with the as-of time of `progress`."""
+        """Yield one record per decision (need or price), with the as-of time of `progress`."""
         for output, state in decisions:
             key = state.key
             at = DecisionContext(

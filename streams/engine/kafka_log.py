@@ -154,7 +154,10 @@ def _found(topic: str, answer: Any) -> FoundTopic:  # noqa: ANN401 -- no types i
 
 
 def _describe(bootstrap: str, topics: Sequence[str]) -> Mapping[str, FoundTopic]:
-    """Call `found_topics` with librdkafka's client. aiokafka's requests have no topic ids."""
+    """Return what `found_topics` returns, with the client of librdkafka.
+
+    Requests of aiokafka don't return topic ids.
+    """
     return found_topics(_admin(bootstrap), topics)
 
 
@@ -164,8 +167,8 @@ _ONE_AT_A_TIME = Lock()
 def _admin(bootstrap: str) -> AdminClient:
     """Return the process's only admin client.
 
-    Without the lock, threads that call at the same time would each create a client. `cache` would
-    keep only one of them. The others might close before they have answered.
+    A lock protects its creation. Without it, threads that call at the same time would each create a
+    client. `cache` would keep only one of them. The others might close before they have answered.
     """
     with _ONE_AT_A_TIME:
         return _kept_admin(bootstrap)

@@ -60,7 +60,10 @@ Rows = dict[int, bytes]  # window start in µs since 1970 UTC -> the row's JSON
 
 @value
 class WindowText:
-    """A window record: its key, position, window start (µs since 1970 UTC), and its row's JSON."""
+    """A record of the window changelog, split into its parts.
+
+    They are key, position, window start (µs since 1970 UTC) and the JSON of the window row.
+    """
 
     key: InvKey
     order: Order

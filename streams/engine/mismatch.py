@@ -54,7 +54,7 @@ class Topics:
 
 
 def refuse_other_counts(partitions: Mapping[str, int], expected: int) -> None:
-    """Raise `LogMismatch` unless each topic has the `expected` number of partitions.
+    """Raise `LogMismatch` if a topic has another number of partitions than `expected`.
 
     With another number, the next records of most keys go to a partition without their states.
     """

@@ -98,7 +98,7 @@ async def _refuse_overtaken(number: int, topics: Topics, log: Log, seen: Excepti
 
 
 async def _contradiction(snapshot: Snapshot, topics: Topics, log: Log) -> str | None:
-    """Return the reason why the snapshot can't be an earlier state of these changelogs, or None."""
+    """Return the reason why the snapshot doesn't belong to these changelogs, or None if it does."""
     for topic in CHANGELOGS:
         # Comparing positions alone is not enough. If a changelog was rebuilt with other chunk
         # sizes, it may have the same progress at the same offset and still other window rows.

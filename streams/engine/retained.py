@@ -37,7 +37,9 @@ class Retained:
         self._newest_day = 0
 
     def store_count(self, key: InvKey, headers: Headers, at_ms: int) -> None:
-        """Store the row count from the `headers` of the key's next level, written at `at_ms`.
+        """Store the row count from the `headers` of the key's next level.
+
+        `at_ms` is the time at which the level was written, in ms since 1970 UTC.
 
         Raises:
             UnreadableRecord: the header is of an unknown version.
@@ -51,7 +53,7 @@ class Retained:
             self._counts[key] = self._shared.setdefault(counted, counted)
 
     def check(self, key: InvKey, found: int) -> None:
-        """Compare the level's count with the number of rows that were found for the key.
+        """Compare the row count of the key's level with `found`, the number of rows found.
 
         Raises:
             LogMismatch: the numbers differ, and all rows are too young for the broker to have

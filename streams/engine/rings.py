@@ -51,8 +51,8 @@ async def rebuild_ring(
 def _is_between(known: Progress, wanted: Progress) -> bool:
     """Return True if a ring of the snapshot can be continued up to the restored state.
 
-    `known` is the snapshot's progress. The condition is: ring_from ≤ the snapshot's next offset ≤
-    the restored next offset.
+    `known` is the snapshot's progress, and `wanted` that of the restored state. The condition is:
+    `ring_from` of the restored state ≤ next offset of the snapshot ≤ restored next offset.
     """
     return wanted.ring_from <= known.next_offset <= wanted.next_offset
 

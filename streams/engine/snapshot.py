@@ -2,8 +2,8 @@
 
 It has the acknowledged state at one moment: all states, the progress and the dedupe ring. For each
 changelog it has the offset after the last record that the states include. `load` refuses an invalid
-file. `restore` refuses a file that contradicts the changelogs. In both cases the restore reads the
-complete changelogs.
+file. `restore` refuses a file that contradicts the changelogs. Without a usable file, the restore
+reads the complete changelogs.
 
 The file has a magic line and then frames. A frame is its length (8 bytes), its CRC-32 (4 bytes) and
 its content. The first frame is the head, with the number of blocks. The second is the ring. Two

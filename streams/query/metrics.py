@@ -38,7 +38,7 @@ class OfPartitions:
     read: Read
 
     def __call__(self) -> Iterable[Sample]:
-        """Return the samples."""
+        """Return one sample (partition, value) for each partition."""
         return self.read()
 
 
@@ -87,7 +87,7 @@ class Metrics:
         )
 
     def chunk(self, effects: Effects, seconds: float) -> None:
-        """Count one acknowledged chunk."""
+        """Count an acknowledged chunk, its records and decisions, and the seconds that it took."""
         counts = {
             "applied": effects.applied,
             "resent": effects.resent,
@@ -157,7 +157,7 @@ class Readings(Collector):
         registry.register(self)
 
     def figures(self) -> Iterator[Figure]:
-        """Yield a description of each figure."""
+        """Yield name, type, labels and help text of each gauge and counter."""
         for name, (about, read) in self._gauges.items():
             labels = ("partition",) if isinstance(read, OfPartitions) else ()
             yield Figure(f"inventory_{name}", "gauge", labels, about)
@@ -165,11 +165,11 @@ class Readings(Collector):
             yield Figure(f"inventory_{name}_total", "counter", (), about)
 
     def gauge(self, name: str, about: str, read: Read) -> None:
-        """Register `read` as a gauge."""
+        """Register a gauge. `read` returns its present value; `about` is its help text."""
         self._gauges[name] = about, read
 
     def counter(self, name: str, about: str, read: Read) -> None:
-        """Register `read` as a counter: its value must never decrease."""
+        """Register a counter. `read` returns its present value, which must never decrease."""
         self._counters[name] = about, read
 
     @override

@@ -33,7 +33,7 @@ class Refusal(Exception):
 
 
 def reply(kind: str, body: Document, *, status: int = HTTPStatus.OK) -> web.Response:
-    """Return the answer with `body` and the schema version of `kind`."""
+    """Return a JSON answer: `body` with the schema version of its `kind`."""
     headers = dict(_NEVER_STORED)
     if status == HTTPStatus.SERVICE_UNAVAILABLE:
         headers["Retry-After"] = RETRY_AFTER_S

@@ -174,7 +174,10 @@ class QueryServer:
         return reply(store.kind, answers.of_key(about, state) | store.document_of(state, span))
 
     async def _forwarded(self, request: web.Request, partition: int) -> web.StreamResponse:
-        """Return the owner's answer. Refuse a query that another worker has forwarded."""
+        """Return the answer of the partition's owner.
+
+        Refuse a query that another worker has already forwarded to this one.
+        """
         if HOP_HEADER in request.headers:
             return problem(
                 MISDIRECTED, "this worker does not hold the partition", {"partition": partition}

@@ -12,7 +12,10 @@ class Refused(ValueError):
 def decision_in(
     content: bytes | None, revision: int, *, is_reorder: bool
 ) -> ReorderEvent | PriceEvent:
-    """Return the decision in `content`, the value of a record. It must be of `revision`.
+    """Return the decision in `content`, the value of a record.
+
+    The decision must be of the logic revision `revision`. `is_reorder` is True for a need, and
+    False for a price proposal.
 
     Raises:
         Refused: the record is a tombstone, unreadable, simulated or of another logic revision.

@@ -53,7 +53,7 @@ def write_positions(
 def move_positions(
     connection: Connection, sink: str, next_offsets: Mapping[TopicAndPartition, int]
 ) -> None:
-    """Replace the sink's positions by `next_offsets`, and delete those of all other topics."""
+    """Store `next_offsets`, and delete the sink's positions in topics that they don't contain."""
     connection.execute(_DELETE_OTHER_TOPICS, (sink, sorted({topic for topic, _ in next_offsets})))
     set_positions(connection, sink, next_offsets)
 

@@ -123,7 +123,7 @@ class Projector:
 
 
 def _rows(make: Callable[[SinkRecord], Row | None], records: Iterable[SinkRecord]) -> list[Row]:
-    """Return the rows that `make` returns for `records`, without None.
+    """Return the results of `make` for `records`, without those that are None.
 
     Raises:
         UnreadableRecord: names the position of a record that this code can't read.
@@ -138,7 +138,10 @@ def _rows(make: Callable[[SinkRecord], Row | None], records: Iterable[SinkRecord
 
 
 def _window_row(record: SinkRecord) -> Row | None:
-    """Return the row, or None for a window with movements but without a sale or return line."""
+    """Return the table row for a window, or None if no sale or return line ever changed it.
+
+    Such a window has only other movements, for example receipts.
+    """
     key, row, position = decode_window(record.value or b"")
     return rows.window_row(key, row, position, record.partition) if row.had_line else None
 

@@ -51,9 +51,9 @@ HEARTBEAT = Table(
 
 
 def stock_row(content: bytes, partition: int, as_of_us: int | None) -> Row:
-    """Return the row of `read_model.stock` for a key's level.
+    """Return the row of `read_model.stock` for a key's level, its state record in the changelog.
 
-    `content` is the level's changelog record, `as_of_us` the partition's as-of time. If `as_of_us`
+    `content` is the value of that record, and `as_of_us` the partition's as-of time. If `as_of_us`
     is None, the row gets the key's stream time instead.
 
     Raises:
@@ -71,7 +71,7 @@ def stock_row(content: bytes, partition: int, as_of_us: int | None) -> Row:
 
 
 def _figures(level: Document) -> dict[str, object]:
-    """Return the row's columns that come from the level, directly or by a function of the rules."""
+    """Return the columns that are copied from the level (a key's state) or computed from it."""
     stock, policy, episode = level["stock"], level["policy"], level["episode"]
     location, _, sku = level["inv_key"].partition("|")
     allocated_units = 0 if policy is None else policy["allocated_units"]

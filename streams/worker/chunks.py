@@ -171,7 +171,7 @@ class ChunkConsumer(Consumer):
         return committed
 
     async def _seek_back(self) -> None:
-        """Seek to the committed offsets, to fetch again the records that no lane has taken."""
+        """Seek to the committed offsets, so that records that no lane got are fetched again."""
         try:
             await self.perform_seek()
         except Exception as error:  # noqa: BLE001 -- as Faust does: the next assignment seeks again
@@ -194,7 +194,10 @@ class ChunkConsumer(Consumer):
             await self._pass_on(tp, record)
 
     async def _pass_on(self, tp: TP, record: Any) -> None:  # noqa: ANN401 -- no types in aiokafka
-        """Pass a record of another topic to Faust. First report the offsets missing before it."""
+        """Pass a record of another topic than `hot_topic` to Faust.
+
+        If offsets are missing before it, tell Faust first that they have no records.
+        """
         read = self._read_offset[tp]
         if read is not None and record.offset < read:
             return

@@ -137,7 +137,7 @@ class Runtime:
         return self.ownership.ready.get(owned.number) is owned
 
     def open_log(self) -> KafkaLog:
-        """Return a new log reader for one user."""
+        """Return a new reader of topics. Each user needs one of its own."""
         return KafkaLog(self.settings.kafka_bootstrap)
 
     async def ready(self, partition: int) -> bool:
@@ -207,14 +207,17 @@ class Runtime:
             log.info("group left")
 
     async def republish(self) -> None:
-        """Send open decisions again, in case a consumer lost them. A failure ends the process."""
+        """Send open needs and price proposals again, in case a consumer lost them.
+
+        A failure ends the process.
+        """
         try:
             await self.send_open_decisions()
         except BaseException as error:  # noqa: BLE001 -- a timer's edge: a broken producer is fatal
             die("open decisions could not be sent again", error)
 
     async def send_open_decisions(self) -> None:
-        """Send open decisions again, for a caller that handles failures itself."""
+        """Send open needs and price proposals again. The caller handles failures."""
         for owned in list(self.ownership.ready.values()):
             async with owned.lock:
                 if self._is_ready(owned):
@@ -224,7 +227,7 @@ class Runtime:
         self.metrics.republished(await republish_open(owned, self.producers))
 
     async def revoked(self) -> None:
-        """Move every partition out of `ready`, and wait until no gap is being folded.
+        """Stop folds and queries of all partitions, and wait until no gap is being folded.
 
         Call this when no chunk of the consumer is being handled.
         """
