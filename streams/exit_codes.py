@@ -48,8 +48,8 @@ MEANINGS: Final = {
 
 
 # The repair command for errors without a command of their own. Codes without an entry need only the
-# supervisor's restart. `inventory verify` is no repair: it only compares, and it
-# waits while a worker is stopped.
+# supervisor's restart. `inventory verify` is no repair: it only compares, and it waits while a
+# worker is stopped.
 REPAIRS: Final = {
     ExitCode.UNREADABLE: f"{REBUILD}{_OR_NEWER}",
     ExitCode.LOG_MISMATCH: REBUILD,

@@ -41,8 +41,8 @@ class Opening:
     """The stock of a key before the first fact of a span.
 
     `units` is on-hand. `is_counted` is True if the key had a count before the span. `began_us` is
-    the start of the key's first day, on which its first fact happened. Sales of that day are not
-    observed demand (domain.md 3.3).
+    the start of the key's first day, on which its first fact happened. The rules learn no demand
+    from the sales of that day (domain.md 3.3).
     """
 
     units: int

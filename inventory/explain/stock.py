@@ -28,7 +28,7 @@ class CountFact:
 class Cause:
     """The on-hand movements of one cause after the last count, summed over `rows` table rows.
 
-    `detail` splits the sum further, as text.
+    `detail` is a text that splits the sum further, for example `theft -4, found 1`, or "".
     """
 
     name: str

@@ -26,7 +26,7 @@ class Episode:
     revision: int = 0
     quantity_units: int | None = None
     until_us: int | None = None
-    floor_units: int | None = None  # B on entry of a hold
+    floor_units: int | None = None  # base position at the start of the hold
     reason: str | None = None
     stale_decisions: int = 0
     last_output: ReorderOutput | None = None

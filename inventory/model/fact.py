@@ -12,13 +12,14 @@ from inventory.model.value import value
 
 @value
 class Effect:
-    """The contribution of one row image (domain.md 2.3), added (`sign` 1) or retracted (`sign` -1).
+    """The change of stock and window by one row image (domain.md 2.3).
 
-    `moved_units`, `unavailable_units`, `on_order_units` and `in_transit_units` include the sign, so
-    they can be summed. `line_units` and `line_minor` are the quantity and amount of a sale line as
-    in its row: `sign` is not applied. A quantity below 0 is a return. Both are 0 for rows of other
-    tables. `at_us` is the business time of the movement and of the line, in whole seconds. It is 0
-    for an image that changes only on-order or in-transit.
+    `sign` is 1 for the effect itself. It is -1 for its reversal, after the row was changed or
+    deleted. `moved_units`, `unavailable_units`, `on_order_units` and `in_transit_units` include the
+    sign, so they can be summed. `line_units` and `line_minor` are the quantity and amount of a sale
+    line as in its row, without the sign. A quantity below 0 is a return. Both are 0 for rows of
+    other tables. `at_us` is the business time of the movement and of the line, in whole seconds. It
+    is 0 for an image that changes only on-order or in-transit.
     """
 
     sign: int
@@ -40,7 +41,10 @@ class Fact(Protocol):
         ...
 
     def effect(self, sign: int) -> Effect | None:
-        """Return the contribution of this image with `sign` 1 or -1, None if there is none."""
+        """Return the effect of this image on stock and window, or None if it has none.
+
+        With `sign` -1, return the reversal of that effect.
+        """
         ...
 
     def business_times(self) -> tuple[int, ...]:
@@ -53,7 +57,7 @@ class WithoutEffect:
     """Base of facts that change no stock and no window by themselves."""
 
     def effect(self, sign: int) -> Effect | None:
-        """Return None, because such a fact has no contribution."""
+        """Return None, because such a fact has no effect on stock or window."""
         del sign
         return None
 

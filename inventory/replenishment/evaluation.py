@@ -31,10 +31,10 @@ class ReplenishmentInputs:
 
 @value
 class Evaluation:
-    """The values that one evaluation reads: a record's triggers, and the key after the record.
+    """The values from which the need of a key is evaluated after a record.
 
-    `base_units` is the base position B. `policy` is None while the key is not active.
-    `inactive_reason` then has the reason.
+    `base_units` is the base position B. `policy` is None if the key may have no need, and
+    `inactive_reason` then has the reason. If it may have one, `inactive_reason` is "".
     """
 
     key: InvKey

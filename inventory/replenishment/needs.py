@@ -100,7 +100,7 @@ def _after_decision(episode: Episode, now: Evaluation) -> Episode:
     if decision is not None and not named and decision.action != "approve":
         episode = replace(episode, stale_decisions=episode.stale_decisions + 1)
     resumed = named and decision is not None and decision.action == "resume"
-    # The state stores the hold's end. So the hold stays ended while the key waits for an order day.
+    # The new end is stored, so the hold doesn't begin again while the key waits for an order day.
     if episode.until_us is not None and (resumed or now.trigger.columns_changed):
         return replace(episode, until_us=now.inputs.stream_time_us)
     return episode

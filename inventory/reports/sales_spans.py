@@ -54,9 +54,9 @@ def last_hop_end_us(now_us: int) -> int:
 
 
 def hop(sold: Sold, *, span_us: int, end_us: int, now_us: int) -> Hop:
-    """Return the units sold in [`end_us` - `span_us`, `end_us`), both multiples of ten minutes.
+    """Return the hopping window [`end_us` - `span_us`, `end_us`) with the units sold in it.
 
-    `now_us` decides whether the hop is settled.
+    `end_us` and `span_us` are multiples of ten minutes. `now_us` decides if the hop is settled.
     """
     starts = range(end_us - span_us, end_us, WINDOW_US)
     units = sum(sold.get(start, 0) for start in starts)

@@ -33,8 +33,9 @@ Parser = Callable[[str, Row], Fact]
 class CapturedTable:
     """A table of schema `retail` whose changes are records of `stock.events`.
 
-    `columns` are the table's columns without `COMMON`, each with its SQL type, in the order of
-    domain.md 2.6. `parse` takes key and image, and returns the fact or raises `Rejected`.
+    `columns` are the table's columns with their SQL types, in the order of domain.md 2.6. The
+    columns that all tables have (`COMMON`) are not among them. `parse` takes the key and a row
+    image, and returns the fact or raises `Rejected`.
     `has_movements` is True if its rows can change on-hand or unavailable. `has_inbound` is True if
     they can change on-order or in-transit.
     """

@@ -50,7 +50,8 @@ class Assembly:
         self._number = number
         self._base = base
         self._levels = ColdStates()
-        # Levels with and without window rows in blocks of their own: `states` reads only the first.
+        # Levels of keys without and with window records. They fill separate blocks, because without
+        # a base, `states` reads only the blocks of the latter.
         self._waiting_levels: tuple[_Levels, _Levels] = ({}, {})
         self._rows: dict[InvKey, _Rows] = {}
         self._numbers = Retained(number)

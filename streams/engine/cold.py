@@ -32,7 +32,7 @@ Document = tuple[InvKey, bytes]
 
 @dataclass(slots=True)
 class Block:
-    """The compressed documents of up to `SLOTS` keys.
+    """The compressed documents (encoded states) of up to `SLOTS` keys.
 
     `keys` has the key of each document, or None once a newer block contains that key.
     """

@@ -167,7 +167,7 @@ class Publication:
         effects = Effects()
         by_key = {state.key: state for state in states}
         for key, state in by_key.items():
-            # A chunk with the complete history would have changed each window row of the state.
+            # In a chunk with the complete history, each window row of the state is a changed row.
             effects.add_resend(key, state, state.windows)
             if key in beats:
                 effects.beats[key] = beats[key]

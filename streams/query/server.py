@@ -61,8 +61,8 @@ class QueryServer:
         gauges.register(worker)
         self._peers = Peers(worker.settings)
         settings = worker.settings
-        # The last heartbeat may be one interval older than a suspension. The session then ends
-        # that much earlier.
+        # The group counts the session from the last heartbeat. That may have been one interval
+        # before the suspension.
         longest_s = settings.session_timeout_s - settings.heartbeat_s
         self._suspensions = Suspensions(worker.ownership, longest_s, time.monotonic())
         self._checking: asyncio.Task[None] | None = None

@@ -15,9 +15,9 @@ from streams.worker.agents import build_worker
 from streams.worker.runtime import die
 from streams.worker.topic_identity import refuse_other_topics
 
-# Longest wait of the event loop for Python's lock while the consumer's thread decodes fetched
-# records, at each of a query's few turns. With Python's default of 5 ms, a worker also folded about
-# 5 % fewer records a second.
+# Longest time for which the event loop waits for Python's lock (GIL) while the consumer's thread
+# decodes fetched records. A query needs the lock a few times, and waits each time. With Python's
+# default of 5 ms, a worker also folded about 5 % fewer records a second.
 SWITCH_INTERVAL_S: Final = 0.001
 
 
