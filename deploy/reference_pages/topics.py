@@ -106,10 +106,20 @@ def _type(field: Schema) -> str:
     for word in ("anyOf", "oneOf"):
         if word in field:
             return " or ".join(map(_type, field[word]))
-    if field.get("type") == "array":
-        return f"list of {_type(field['items'])}" if "items" in field else "list"
     found = field.get("type", "any")
+    if found in ("array", "object"):
+        return _container(field)
     return " or ".join(found) if isinstance(found, list) else str(found)
+
+
+def _container(field: Schema) -> str:
+    """Return the type of a list or object, with the type of its members if the schema names it."""
+    if field["type"] == "array":
+        return f"list of {_type(field['items'])}" if "items" in field else "list"
+    values = field.get("additionalProperties")
+    if isinstance(values, dict) and "$ref" in values:
+        return f"object of {_type(values)}"
+    return "object"
 
 
 def _literal(value: object) -> str:
