@@ -40,7 +40,7 @@ class DecisionLog:
         return {str(event.output.id) for _, event in self._events(starts, self._ends())}
 
     def open_needs(self) -> dict[str, str]:
-        """Return the id of each open need by key, after the records that the actuator has applied."""
+        """Return the id of each open need by key, after all records that the actuator applied."""
         newest = dict(self._events({}, self.applied_offsets))
         return {
             key: str(event.output.id)

@@ -191,7 +191,7 @@ def _of_snapshots(readings: Readings, worker: Measurable) -> None:
     )
     counter(
         "snapshots_discarded",
-        "Snapshot files that could not be used; a restore from the changelogs replaced each",
+        "Snapshot files that could not be used; a restore read an older one or the changelogs",
         lambda: one(counts.discarded),
     )
     counter("snapshot_seconds", "Time spent on writing snapshots", lambda: one(counts.seconds))
