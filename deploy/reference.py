@@ -112,13 +112,13 @@ def _exit_codes() -> str:
             "`inventory doctor` names a process that keeps ending, and prints a repair command.\n",
             "| code | meaning | repair |\n|---|---|---|",
             *own,
-            "\nA negative code is the number of a signal: -9 means that SIGKILL ended it.\n",
+            "\nA negative code is the number of a signal: -9 means that SIGKILL ended a process.\n",
         ]
     )
 
 
 def _shown(command: str) -> str:
-    alone = "none: remove the cause, and the next restart of the supervisor is enough"
+    alone = "no command: remove the cause, and then wait until the supervisor restarts the process"
     return f"`{command.strip()}`" if command else alone
 
 

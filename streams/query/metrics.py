@@ -74,7 +74,9 @@ class Metrics:
             _FRESH_S,
         )
         self._loop_delay = self._histogram(
-            "event_loop_delay_seconds", "Time by which the event loop calls a timer late", _DELAY_S
+            "event_loop_delay_seconds",
+            "Delay between the due time of a timer and its call by the event loop",
+            _DELAY_S,
         )
         self._queries = self._counter("queries", "Answered requests", "route", "code")
         self._query_seconds = self._histogram(
