@@ -1,4 +1,4 @@
-"""The logic revision: the number of the rules.
+"""The logic revision: the version number of the rules.
 
 It is part of the names of the consumer group and the changelogs. From revision 2 on it is also part
 of the names of all output topics. If you change the rules so that a result changes, raise

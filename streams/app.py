@@ -66,7 +66,7 @@ class NoTables(TableManager):
 def create_app(settings: WorkerSettings) -> faust.App:
     """Return the Faust app of one worker.
 
-    Its consumer group is `APP_ID`, which contains the logic revision (the number of the rules).
+    Its consumer group is `APP_ID`, which contains the logic revision (version number of the rules).
     """
     return faust.App(
         APP_ID,

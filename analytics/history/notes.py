@@ -134,7 +134,7 @@ _RESULTS: Final = {
     "reorder_point_units": "reorder point s",
     "order_up_to_units": "order-up-to level S",
     "generation": "number of the source log",
-    "logic_revision": "number of the rules",
+    "logic_revision": "version number of the rules",
 }
 _DIFFERENCES: Final = {
     "how": "only_a, only_b, changed, course or explanation; see the columns of `diff_groups`",
