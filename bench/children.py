@@ -26,7 +26,7 @@ def stop(process: Popen[bytes], *, terminate: bool = True) -> None:
 def log_tail(log: Path) -> str:
     """Return event and error if the log's last line is JSON, else the log's last 600 characters.
 
-    The end of such a document has only the innermost frame of a traceback, not the error.
+    A JSON line can be long, and its last 600 characters would not contain the error.
     """
     text = log.read_text("utf-8", errors="replace").strip()
     try:

@@ -118,9 +118,9 @@ class FoldReport:
 
 @dataclass(slots=True)
 class _Lane:
-    """One partition, and a second dedupe ring for the same records.
+    """One partition, and a second dedupe ring (identities of recent records) for its records.
 
-    The second ring exists so that the time of dedupe can be measured separately.
+    With the second ring, the time of dedupe can be measured separately.
     """
 
     partition: Partition = field(default_factory=lambda: Partition(GENERATION))

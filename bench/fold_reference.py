@@ -10,9 +10,9 @@ from inventory.model.record import Record
 class Counters:
     """On-hand and window counters in plain dictionaries, updated in place.
 
-    It adds up the units of sale lines. It skips records with a known identity and never forgets an
-    identity. It has none of the other rules: counts, late sales, horizon, demand, decisions,
-    limits.
+    It adds up the units of sale lines. It skips copies of earlier records, which it recognises by
+    the identities of all earlier records. It has none of the other rules: counts, late sales,
+    horizon, demand, decisions, limits.
     """
 
     on_hand: dict[str, int] = field(default_factory=dict)

@@ -160,7 +160,10 @@ def _number(key: str) -> int:
 
 
 def _policy(number: int) -> Row:
-    """Return a policy: two thirds have computed levels, and half have advised prices."""
+    """Return the policy of key `number`. Two thirds of the keys have computed reorder points.
+
+    The rules propose prices for half of the keys.
+    """
     return {
         "replenish_family": MIN_MAX.code,
         "levels": "fixed" if number % 3 == 0 else "computed",

@@ -14,10 +14,11 @@ _SAMPLE: Final = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """Sizes in bytes: averages over a sample of keys, and sizes of the key with most windows.
+    """Sizes in bytes of the states of keys, and numbers of their window rows.
 
-    `windows` (the average over all keys) and `largest_windows` are numbers of window rows. A level
-    record contains one window row, as if its chunk had changed one.
+    `memory`, `level_record` and `window_record` are averages over a sample of keys. A level record
+    (state in the changelog) here contains one window row. `windows` is the average number of window
+    rows of all keys. `largest_…` are figures of the key with most window rows.
     """
 
     memory: int

@@ -1,7 +1,7 @@
 """`inventory bench rebalance`: how old numbers get while workers leave, restart and join.
 
-Sales continue during each step. The figure of a step is the longest time from a sale's commit until
-a worker showed it, over one key per partition.
+Sales continue during each step. One key per partition is sold. The figure of a step is the longest
+time from the commit of a sale until a worker showed the sale.
 """
 
 import time

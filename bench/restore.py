@@ -100,7 +100,10 @@ class SyntheticLog:
         start: int,
         end: int,
     ) -> AsyncIterator[Sequence[LogRecord]]:
-        """Yield batches of changelog records; no source records, because the ring is empty."""
+        """Yield batches of changelog records.
+
+        Yield nothing for the source topic: a restore reads it for the dedupe ring, empty here.
+        """
         if topic == STOCK_EVENTS:
             return
         make = self._levels if topic == ON_HAND_CHANGELOG else self._windows

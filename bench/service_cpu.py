@@ -23,7 +23,7 @@ class ServiceCpu:
     """CPU time of one service, or of all.
 
     `rest_percent` is the share of one core at rest. `line_us` is the CPU time of the load in µs per
-    line, and `work_us` the same without the share at rest.
+    line. `work_us` is `line_us` minus the CPU time at rest.
     """
 
     service: str

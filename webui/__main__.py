@@ -34,7 +34,10 @@ class ServerSettings(BaseSettings):
 
 
 def read_model_offsets() -> dict[int, int]:
-    """Return {partition: next offset of the projector}, or {} if the database is unreachable."""
+    """Return {partition: next changelog offset that the read model will apply}.
+
+    The result is {} if the database is unreachable.
+    """
     sql = (
         "SELECT partition, next_offset FROM read_model.sink_position"
         " WHERE sink = 'projector' AND topic = %s"
@@ -86,16 +89,16 @@ class Server(uvicorn.Server):
 
     @override
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Close the live hub on SIGTERM or SIGINT, then stop the server."""
+        """On SIGTERM or SIGINT, end all event streams by closing the hub. Then stop the server."""
         HUB.close()
         super().handle_exit(sig, frame)
 
 
 class Changes(Protocol):
-    """Source of stock changes for the live hub: `Feed`, or the source of a benchmark."""
+    """Source of the stock changes that open pages get: `Feed`, or the source of a benchmark."""
 
     def begin_at(self, offsets: dict[int, int]) -> None:
-        """Start each partition of the changelog at its offset in the read model."""
+        """Read each changelog partition from its offset on, the next one for the read model."""
         ...
 
     async def run(self) -> None:

@@ -58,7 +58,7 @@ def generate(directory: Path, size: Size) -> Generated:
 
 
 def generate_once(directory: Path, size: Size) -> float:
-    """Write the archive unless `directory` exists; return the writers' CPU seconds, or else 0.0.
+    """Write the archive unless `directory` exists; return the writers' CPU seconds (else 0.0).
 
     The files are written to `NAME.partial`, which is renamed when it is complete. An earlier
     `NAME.partial` is deleted, because writers would append their records to its files.

@@ -15,7 +15,11 @@ from analytics.engines.spark import LOCAL, Cluster
 
 
 def main() -> None:
-    """Compute the run. Print records, digest, seconds of all units and total seconds as JSON."""
+    """Compute the run. Print the number of records, the digest and two times as JSON.
+
+    `units_s` is the sum of the seconds of all units (tasks of the run). `seconds` is the time from
+    start to end.
+    """
     directory, master = Path(sys.argv[1]), sys.argv[2:]
     cluster = Cluster(master[0]) if master else LOCAL
     began = time.monotonic()

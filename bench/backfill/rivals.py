@@ -3,9 +3,9 @@
 Usage: `python -m bench.backfill.rivals NAME DIR`.
 
 The sum is the part of a recomputation that these tools can do. Each sale-line record that is no
-duplicate adds the units of its after-image and subtracts those of its before-image. No tool here
-folds decisions or writes states, and only `dict` compares the files with the manifest. So a
-complete recomputation with the same tool would be slower.
+duplicate adds the units of the row after the change. It subtracts the units of the row before it.
+No tool here computes decisions or writes states, and only `dict` compares the files with the
+manifest. So a complete recomputation with the same tool would be slower.
 """
 
 import json

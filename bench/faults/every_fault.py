@@ -175,7 +175,7 @@ def _printed(rows: list[dict[str, Any]]) -> list[str]:
 
 
 def _well_within(stack: StackUnderTest, expected: Expected, seconds: float) -> bool:
-    """Return True if status, doctor and the direct check find no problem within `seconds`."""
+    """Return True if the damage is gone within `seconds`, also for `status` and `doctor`."""
     deadline = time.monotonic() + seconds
     while True:
         if not _is_broken(stack, expected) and stack.status()["exit_code"] == 0:

@@ -18,7 +18,11 @@ SERVICES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """Two checks: `is_broken` while the damage exists, `is_shown` if a `status` shows it."""
+    """Two checks of a damage.
+
+    `is_broken` returns True while the damage exists. `is_shown` returns True if the output of
+    `inventory status` shows it.
+    """
 
     is_broken: Check
     is_shown: Callable[[Status], bool]

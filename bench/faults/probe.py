@@ -27,7 +27,7 @@ FROM unnest(%(skus)s::text[]) AS sku
 
 
 class NotFresh(Exception):
-    """Some keys were not fresh in time; the message names them."""
+    """Workers did not show the last sale of some probe keys in time; the message names the keys."""
 
 
 def sell(settings: Connections, location: str, skus: list[str], run: str) -> None:
@@ -64,10 +64,10 @@ class Probe:
         sell(self.settings, self.location, self.skus, f"{self.location}-{self.sold}")
 
     def wait_fresh(self, timeout_s: float) -> None:
-        """Wait until every key is fresh.
+        """Wait until workers show the last sale of every key.
 
         Raises:
-            NotFresh: a key is not fresh after `timeout_s` seconds.
+            NotFresh: a last sale is not shown after `timeout_s` seconds.
         """
         deadline = time.monotonic() + timeout_s
         waiting = list(self.skus)

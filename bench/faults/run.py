@@ -66,7 +66,11 @@ class Plan:
 
 @dataclass(slots=True)
 class Report:
-    """Seconds from fault until all keys were fresh, by kind of fault; and the final `verify`."""
+    """The result of a run.
+
+    `fresh_s` has, by kind of fault, the seconds until workers showed the last sale of all probe
+    keys. `verified` is the report of the final `verify`.
+    """
 
     seed: int
     fresh_s: dict[str, list[float | None]] = field(default_factory=dict)
@@ -139,9 +143,10 @@ def run(stack: Stack, plan: Plan, progress: Progress) -> Report:
 
 
 def _cause_and_measure(stack: Stack, fault: Fault, plan: Plan, probe: Probe) -> float | None:
-    """Cause the fault. Return the seconds until all keys were fresh; None if `plan.every_s` is set.
+    """Cause the fault. Return the seconds until workers showed the new stock of all probe keys.
 
-    After a freeze, the time begins when the process continues.
+    After a freeze, the time begins when the process continues. If `plan.every_s` is set, nothing is
+    measured, and the result is None.
     """
     pids = [_pid(stack, name) for name in fault.victims]
     began = time.monotonic()

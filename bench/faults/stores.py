@@ -136,7 +136,7 @@ def _archive_damaged(stack: StackUnderTest) -> bool:
 
 
 def _archive_repairs(stack: StackUnderTest) -> list[str]:
-    """Run a backfill over the damaged file. Return the last command in its error, if any."""
+    """Run a backfill over the damaged file. Return the last command in its message, if any."""
     return _COMMAND.findall(stack.inventory("backfill", "run").text)[-1:]
 
 

@@ -98,7 +98,11 @@ def is_left_to_people(proposal: str, habits: Habits) -> bool:
 
 
 def to_decide(found: Sequence[Proposal], habits: Habits) -> Sequence[Proposal]:
-    """Return up to `at_once` proposals to decide; the oldest ones left to people come last."""
+    """Return up to `at_once` proposals for the simulated buyers to decide.
+
+    Proposals left to people are excluded. Only the oldest ones beyond `most_left` are included,
+    after all others.
+    """
     judged = [(one, is_left_to_people(one[0], habits)) for one in found]
     mine = [one for one, is_left in judged if not is_left]
     left = [one for one, is_left in judged if is_left]
@@ -117,7 +121,7 @@ def decide_reorders(seed: int, habits: Habits, done: Traded) -> None:
 
 
 def _to_look_at() -> frozenset[str]:
-    """Return the needs at the top of the desk that need a person's thought."""
+    """Return the ids of the first needs on the desk that a person should look at."""
     page = need_page(Wanted("open"), MOST_TO_LOOK_AT)
     return frozenset(row.reorder_id for row in page.rows if row.attention)
 

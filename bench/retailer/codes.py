@@ -22,8 +22,8 @@ _CASE: Final = "1"  # the first digit of a GTIN of 14 digits tells packages of o
 def codes(items: Iterable[Item], seed: int) -> list[DescribeGtin | DescribeSupplierCode]:
     """Return the codes of items; equal seeds give equal codes.
 
-    An item has the EAN-13 of one unit, the GTIN of a case if its pack has several units, and its
-    article number at the supplier.
+    An item has the EAN-13 of one unit, and its article number at the supplier. If its pack has
+    several units, it also has the GTIN of a case.
     """
     random = Random(f"{seed}:codes")  # noqa: S311 -- a demo, not a secret
     blocks = dict(zip(suppliers(seed), random.sample(range(2_000_000, 3_000_000), 40), strict=True))

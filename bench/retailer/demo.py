@@ -2,7 +2,7 @@
 
 While history is written, `clock_mode` is replayed: the clock follows the times in the facts
 (docs/domain.md 3.1). Then one update per key switches to live mode, in which the clock is the
-commit time. A warehouse key without facts in the history is ranged live, with an opening
+commit time. A warehouse key without facts in the history gets its policy only then, with an opening
 count of the last evening.
 """
 
@@ -79,7 +79,7 @@ def seed_demo(
 
 
 def history_ends() -> datetime:
-    """Return the midnight that ends the history; a continued run keeps that of its first start."""
+    """Return the midnight that ends the history. A continued run keeps its first midnight."""
     written: datetime | None = fetch_value(
         "SELECT max(occurred_at) FROM retail.stock_count"
         " WHERE kind = 'opening' AND location = ANY(%s)",

@@ -198,7 +198,7 @@ def _simulate_day(chain: _Chain, number: int) -> None:
 
 
 def _evening(chain: _Chain, place: int, number: int, today: Day, begins: datetime) -> None:
-    """Apply the day's losses and counts of the key, and reorder it if its book changed."""
+    """Apply the day's losses and counts of a key; reorder it if its recorded units changed."""
     key = chain.keys[place]
     shelf = chain.shelves[key.inv_key]
     _losses_and_counts(chain, key, number, today, begins)
@@ -312,7 +312,10 @@ def _bring_back(chain: _Chain, key: PlannedKey, begins: datetime, price: int) ->
 
 
 def _file_lines(chain: _Chain, begins: datetime, lines: list[RecordSale], *, is_late: bool) -> None:
-    """Add sale lines to their day. If `is_late`, evening lines go to the next day."""
+    """Add sale lines to the facts of their day.
+
+    If `is_late`, the till was offline: evening lines arrive with the facts of the next day.
+    """
     for line in lines:
         sold_at = line.occurred_at
         held = is_late and sold_at is not None and sold_at.hour >= EVENING_HOUR
@@ -353,7 +356,7 @@ def _count(chain: _Chain, key: PlannedKey, today: Day, begins: datetime) -> None
 
 
 def _miscount_openings(chain: _Chain, openings: dict[str, int]) -> None:
-    """Lower the opening counts of `miscounted` keys, so that their books end below zero."""
+    """Lower the opening counts of `miscounted` keys, so that their recorded stock ends below 0."""
     for key in chain.keys:
         if key.fate != "miscounted":
             continue

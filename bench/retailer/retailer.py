@@ -79,7 +79,11 @@ SIZES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class PlannedKey:
-    """One item at one location. `daily_units` is its expected demand, also used for its policy."""
+    """One item at one location.
+
+    `daily_units` is its expected demand, also used for its policy. `fate` is its anomaly in the
+    history, for example `miscounted`, or `ordinary`.
+    """
 
     location: str
     item: Item
@@ -99,7 +103,10 @@ class PlannedKey:
 
     @property
     def trigger_units(self) -> int:
-        """Return the highest position at which people reorder: S - 1 for base stock, else s."""
+        """Return the highest inventory position at which people reorder.
+
+        It is the order-up-to level minus 1 for base stock, else the reorder point.
+        """
         is_base_stock = FAMILIES[self.family].shape == BASE_STOCK
         return self.order_up_to_units - 1 if is_base_stock else self.reorder_point_units
 
@@ -182,9 +189,10 @@ def _store_key(seed: int, store: str, item: Item, daily: float) -> PlannedKey:
 
 
 def _automatic_minor(drawn: int, fate: str) -> int:
-    """Return the largest value of a need that the rules order; `drawn` is a number from 0 to 99.
+    """Return the largest value, in minor units, of a need that the rules order without a person.
 
-    It is 0 for miscounted keys. Their needs wait for a person, who should count the shelf first.
+    It is 0, which means none, for miscounted keys: a person should count the shelf first. `drawn`
+    is a random number from 0 to 99.
     """
     return AUTOMATIC_MINOR if drawn < AUTOMATIC_PERCENT and fate != "miscounted" else 0
 

@@ -7,7 +7,7 @@ from typing_extensions import override
 
 @dataclass(slots=True)
 class Traded:
-    """Counts of a run. The sales or the staff thread writes each; both threads write `refused`."""
+    """Counts of a run. Only one thread, sales or staff, writes each count; both write `refused`."""
 
     scenario: str = "normal"
     seed: int = 1

@@ -36,7 +36,7 @@ class Fleet:
         return sum(usage(process.pid).cpu_s for process in self._processes)
 
     def owners(self) -> set[str]:
-        """Return the owners' names if every partition is RUNNING, otherwise an empty set."""
+        """Return the names of the workers, or an empty set while any partition is not RUNNING."""
         headers = {"Authorization": f"Bearer {self.token}"}
         try:
             answer = httpx.get(f"{self.urls[0]}/iq/v1/partitions", headers=headers, timeout=5)

@@ -110,7 +110,7 @@ class Report:
 
 
 def run(plan: Plan, services: Services, ports: Ports, scratch: Path, progress: Progress) -> Report:
-    """Write the log once, then have one worker and two fold it in turn.
+    """Write the log once. Then process it in several runs, with one worker or with two.
 
     Raises:
         BenchFailed: a worker ended, a deadline passed, or a key or window was wrong.

@@ -23,13 +23,16 @@ def sizes(seed: int) -> tuple[int, int]:
 
 
 def replay(seed: int, kept: Kept | None = None) -> Found | None:
-    """Return a seed's failure with the history `kept` or the shortest one; None if it passes."""
+    """Return the failure of a seed, or None if its history passes.
+
+    The history is reduced to the steps and faults in `kept`, by default to as few as possible.
+    """
     with silent(), Disk() as disk:
         return shortest(seed, disk, kept)
 
 
 def failing_seeds(batch: tuple[int, int]) -> list[int]:
-    """Return the seeds of a batch (first seed, number of seeds) that violate a promise."""
+    """Return the seeds of a batch (first seed, number of seeds) that violate a guarantee."""
     with silent(), Disk() as disk:
         return _failing_on(disk, batch)
 

@@ -214,7 +214,7 @@ class Visible:
             violated(f"level of {key} carries its rows, {sorted(written)}", sorted(carried))
 
     def _check_progress(self, progress: Progress) -> None:
-        """Check a progress against the single pass, and that exactly its results are visible."""
+        """Check a level's next offset. Exactly the results of lower offsets must be visible."""
         at = progress.next_offset
         if at < self.progress:
             violated("progress never goes back", at)

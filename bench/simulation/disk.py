@@ -108,7 +108,7 @@ class Disk:
         positions: Positions,
         topic_ids: TopicIds,
     ) -> None:
-        """Write a file of another generation with positions that look like this generation's."""
+        """Write a snapshot of another generation of the log under the name of this generation."""
         other = _of_another_log(partition, sent, positions, topic_ids)
         self.remember(slot)
         path = write(other, self.directory(slot))

@@ -19,8 +19,8 @@ _TWICE: Final = 2  # a recreated topic may have up to twice as many records as t
 class WatchedBroker(MemoryBroker):
     """A broker that passes each committed transaction to a checker.
 
-    `has_lost` is True once records are permanently lost. If the source is recreated after records
-    of a partition were folded, no worker may commit anything for this partition any more.
+    `has_lost` is True once records are permanently lost. If the source topic is recreated after
+    records of a partition were folded, no worker may commit anything for this partition again.
     """
 
     def __init__(self, visible: list[Visible]) -> None:

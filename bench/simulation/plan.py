@@ -32,8 +32,8 @@ class Plan:
     `to` is the first owner of each partition, `sizes` are the possible numbers of records of a
     fetch. `keeps` is the share of fetches after which workers write snapshots.
 
-    With `large_sizes`, several compressed states share a block, so blocks contain outdated states,
-    and a restore reads more records than the ring needs.
+    With `large_sizes`, several compressed states share a block, so blocks contain outdated states.
+    A restore then also reads more source records than the dedupe ring needs.
 
     With `in_order`, all records arrive before anything else happens, and the scheduler draws
     nothing.

@@ -53,7 +53,7 @@ class Environment(Protocol):
     disk: Disk
 
     async def reach(self, process: "Process", effect: str) -> None:
-        """Wait until the scheduler lets `effect` happen."""
+        """Wait until the scheduler lets `effect` (for example a commit) happen."""
         ...
 
     def partitions_of(self, slot: int) -> list[int]:
@@ -251,7 +251,7 @@ class Process:
                 self.run(self.write_snapshots())
 
     def _fetched(self, partition: int, start: int) -> list[SourceRecord]:
-        """Return the next records from `start` on, without those that were truncated."""
+        """Return the next records from offset `start` on, without truncated records."""
         records = self._environment.broker.topics[STOCK_EVENTS, partition]
         found = [SourceRecord(r.offset, r.key, r.value) for r in records if r.offset >= start]
         chunk = found[: self._environment.chunk_size()]

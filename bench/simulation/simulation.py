@@ -141,7 +141,7 @@ class Simulation:
         return self._random.random() < self._keeps
 
     def process_ended(self, process: Process, error: BaseException) -> None:
-        """Restart or halt the process if its end is expected; record a violation otherwise."""
+        """Restart the process, or halt it after a loss. Record a violation if it had to go on."""
         if isinstance(error, Violation):
             self._violation = self._violation or error
         elif (

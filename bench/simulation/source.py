@@ -106,7 +106,11 @@ class _Seen:
 
 @dataclass(slots=True)
 class _Change:
-    """A sent change. `fate` is its verdict if the ring admits it; None: the key's state decides."""
+    """A sent change.
+
+    `fate` is the verdict of the fold if the dedupe ring admits the change. It is None if the
+    verdict depends on the state of the key.
+    """
 
     key: str
     table: str
@@ -187,7 +191,10 @@ class SourceWriter:
         return _Change(key, table, op, image, next(self._lsns), self._now_us, fate)
 
     def _row(self, step: Step) -> tuple[str, str, Row, str | None]:
-        """Return table, topic key, image, and the fold's verdict if the ring admits the record."""
+        """Return table, topic key, image (the row), and the fold's verdict.
+
+        The verdict counts if the dedupe ring admits the record. None: the key's state decides.
+        """
         key = KEYS[step.key]
         match step.kind:
             case "count" | "snapshot_count":

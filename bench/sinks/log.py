@@ -95,8 +95,8 @@ class KafkaWriter:
 class MadeLog:
     """The end offset of each topic and partition, and the expected results of the sinks.
 
-    `checksums` are those of the facts, by partition. `on_hand_units` are the units of each key's
-    last level. `windows` are keys of window rows with a sale or return line, `reorders` and
+    `checksums` has the checksum of each partition's facts. `on_hand_units` are the units of each
+    key's last level. `windows` are keys of window rows with a sale or return line, `reorders` and
     `prices` the ids of decisions.
     """
 

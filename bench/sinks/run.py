@@ -3,8 +3,8 @@
 The log is written completely before the first sink starts. Then one sink after the other runs as
 the process of a stack. Its time begins with the log line before its first read, and ends when the
 effect of its last record is committed. Then the sink is stopped, and the bench compares its
-contents with those of the log. They are every archived record, rows and sums of the read model,
-numbers of proposals, or the levels that the hub remembers. A difference ends the bench.
+contents with the log: every archived record, rows and sums of the read model, numbers of proposals,
+or the levels that the hub remembers. A difference ends the bench.
 """
 
 import os
@@ -41,7 +41,7 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """One sink: its records, its seconds, and CPU microseconds per record of three processes."""
+    """One sink: its records, its seconds, and CPU µs per record of sink, Postgres and broker."""
 
     name: str
     records: int

@@ -77,9 +77,9 @@ class Position(Protocol):
 class Sink:
     """A sink of one measurement.
 
-    `service` names its environment, `arguments` are those of Python. `begins` is the log event
-    that precedes the first read. `expected` returns the contents that it must make of the log,
-    `found` those that it has made, by the same names. Both are called after its end.
+    `service` names the environment of its process, `arguments` are the arguments of Python.
+    `begins` is the log event that precedes the first read. `expected` returns the right contents by
+    name, and `found` the actual contents by the same names. Both are called after its end.
     """
 
     name: str
@@ -107,7 +107,10 @@ def _archiver(place: Place) -> Sink:
     directory = Connections(home=place.home).archive_dir
 
     def position(made: MadeLog) -> int:
-        """Return the number of archived records. Request a flush if less than a file is left."""
+        """Return the number of archived records.
+
+        Request a flush if too few records are left to fill a file.
+        """
         manifest = Manifest(directory)
         left = [
             end - manifest.next_offset(number)

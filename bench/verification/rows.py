@@ -58,7 +58,7 @@ class Counter:
         ).format(**self._names())
 
     def back(self) -> sql.Composed:
-        """Return the statement that undoes the change, unless the row was replaced."""
+        """Return the statement that undoes the change. A row that was replaced stays as it is."""
         text = sql.SQL("UPDATE {table} SET {column} = {column} - 1 WHERE ")
         return text.format(**self._names()) + _IS_IT
 

@@ -44,7 +44,7 @@ _CITIES: Final = ("Wien", "Berlin", "Dublin", "Lyon", "Porto", "Gent", "Turin", 
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """A store, the number of its items, and its first product in the catalogue."""
+    """A store with the next `items` products of the catalogue, from number `first` on."""
 
     code: str
     name: str

@@ -1,8 +1,8 @@
 """Limits on guessing passwords and codes, with counters that all web processes share.
 
 A source is a network address. After five wrong passwords for an account from one source, the
-account is blocked for that source only. Every browser that has logged in to the account before can
-still log in, and so can all people at other sources. Each attempt is counted before the password is
+account is blocked for that source only. A browser that has logged in to the account before can
+still log in, and so can people at other sources. Each attempt is counted before the password is
 compared, so parallel requests can't exceed a limit.
 
 The method is described in OWASP's "Slow Down Online Guessing Attacks with Device Cookies".
@@ -58,8 +58,8 @@ CODE: Final = Limit("code", 5, 300)
 class Attempt:
     """One counted attempt.
 
-    `blocked_for_s` is 0 if the attempt is allowed. `is_first_block` is true for the first attempt
-    beyond the limit, so that an audit gets one entry per block and not one per guess.
+    `blocked_for_s` is 0 if the attempt is allowed. `is_first_block` is true only for the first
+    attempt beyond the limit. So the audit log gets one entry per block, not one per guess.
     """
 
     keys: tuple[str, ...]

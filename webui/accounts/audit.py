@@ -20,10 +20,10 @@ _REFUSED: Final = {
 
 
 def note(action: str, user: User | None, *, source: str, **detail: object) -> None:
-    """Log an event of a login. Count the event as a refusal if `_REFUSED` has its action.
+    """Log a login event of `user`. If `_REFUSED` has its action, count it as a refusal, too.
 
-    Without `user` the account is unknown. Then a refusal is counted and not logged, because a
-    person who guesses names could fill the log. The log keeps every entry permanently.
+    `user` is None if no account has the typed name. Such an event is not logged, because the log
+    keeps every entry permanently, and a person who guesses names could fill it.
     """
     name = None if user is None else user.get_username()
     if action in _REFUSED:

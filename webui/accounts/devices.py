@@ -1,8 +1,8 @@
 """Signed cookie by which a browser that has logged in to an account before is recognised.
 
-The cookie holds a random id and keyed hashes of up to twenty accounts, because people share the
-tills and tablets of a store. The cookie gives no access. Wrong passwords from other browsers don't
-block an account on a browser with this cookie.
+The cookie holds a random id and keyed hashes of up to twenty accounts. It has several accounts,
+because people share the tills and tablets of a store. The cookie gives no access. Wrong passwords
+from other browsers don't block an account on a browser with this cookie.
 """
 
 import secrets

@@ -74,9 +74,10 @@ class Gate(MiddlewareMixin):
     def process_response(
         self, _request: HttpRequest, response: HttpResponseBase
     ) -> HttpResponseBase:
-        """Forbid caching, and bind the scope to a streamed body, which is produced after this call.
+        """Forbid caching, and keep the user's scope for a streamed body.
 
-        A cached response would be shown to the next person at the same till.
+        A cached response would be shown to the next person at the same till. A streamed body is
+        produced after this call, so its queries need the scope (the user's stores) again.
         """
         response.headers.setdefault("Cache-Control", "no-store")
         if isinstance(response, StreamingHttpResponse) and not response.is_async:

@@ -123,7 +123,7 @@ def set_roles(*, name: str, roles: Collection[str], actor: str) -> None:
 
 
 def set_store_access(*, name: str, places: StoreAccess, actor: str) -> None:
-    """Replace the memberships of a person; the new ones apply from the next request on."""
+    """Replace the stores and regions of a person; the new ones apply from the next request on."""
     places.check()
     with ledger_transaction():
         user = _locked(name)

@@ -135,9 +135,9 @@ class Rule(NamedTuple):
 
 
 def requires(ability: str, *, company: bool = False) -> Callable[[View], View]:
-    """Allow a view only to people with this ability; others must log in or are refused.
+    """Allow a view only to people with this ability (right). Others must log in or are refused.
 
-    With `company` the person must also be a member everywhere.
+    With `company` the person must also be a member of all stores.
     """
 
     def guard(view: View) -> View:

@@ -65,7 +65,10 @@ def picture_of(address: str) -> str:
 
 
 def step_of(secret: str, code: str) -> int | None:
-    """Return the 30-second step with this code (present, previous or next), or None."""
+    """Return the number of the 30-second step to which the code belongs.
+
+    Only the present, the previous and the next step are tried; None if none of them fits.
+    """
     now, totp = int(time.time()), pyotp.TOTP(secret)
     for drift in _DRIFT_STEPS:
         at = now + drift * STEP_S
@@ -117,7 +120,10 @@ def accept(user: User, text: str) -> str | None:
 
 
 def state_of(user_id: int) -> str:
-    """Return the state of an authenticator: "none", "set", or "unreadable" until a reset."""
+    """Return the state of an authenticator: "none", "set" or "unreadable".
+
+    A secret is unreadable if the server's key has changed. The person then needs a reset.
+    """
     secret = _stored_secret(user_id)
     if secret is None:
         return "none"

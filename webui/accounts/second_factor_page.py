@@ -88,7 +88,10 @@ def _removed(request: HttpRequest, user: User, attempt: Attempt) -> HttpResponse
 
 
 def _offered(request: HttpRequest, user: User) -> str:
-    """Return the secret that this session offers; make a new one if none can be decrypted."""
+    """Return the secret that the page shows to scan, not yet confirmed by a code.
+
+    The session keeps it encrypted. Make a new secret if the session has none that can be decrypted.
+    """
     try:
         return decrypted(user.pk, request.session.get(_OFFERED, ""))
     except SecretUnreadable:

@@ -30,7 +30,8 @@ _SAFE: Final = ("GET", "HEAD")
 def end_reason(session: Mapping[str, Any], now: float) -> str | None:
     """Return the reason for which a session has ended at `now`, or None if it has not.
 
-    `now` is in seconds since 1970 UTC. The reason is "idle" or "long".
+    `now` is in seconds since 1970 UTC. The reason is "idle" after a time without requests, or
+    "long" after the maximum length.
     """
     if now - session.get(ACTIVE, now) > settings.SESSION_IDLE_S:
         return "idle"

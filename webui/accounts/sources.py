@@ -13,7 +13,10 @@ _PREFIX_BITS = 64  # a provider usually assigns a /64 of IPv6 to one customer
 
 
 def source_of(request: HttpRequest) -> str:
-    """Return the client's IPv4 address or IPv6 network as text."""
+    """Return the client's IPv4 address, or the network of its IPv6 address, as text.
+
+    A client can change its IPv6 address within its network. Return "unknown" without an address.
+    """
     given = str(request.META.get("REMOTE_ADDR", ""))
     try:
         address = ip_address(given)

@@ -148,7 +148,7 @@ def logged_in(request: HttpRequest, user: User, target: str, *, factor: str | No
 
 
 def is_own_address(request: HttpRequest, target: str) -> bool:
-    """Return True if `target` is a URL of this site, so that no link redirects elsewhere."""
+    """Return True if `target` is a URL of this site. A login must not redirect to another site."""
     return url_has_allowed_host_and_scheme(
         target, allowed_hosts={request.get_host()}, require_https=request.is_secure()
     )
@@ -157,7 +157,7 @@ def is_own_address(request: HttpRequest, target: str) -> bool:
 def _asked_page(target: str) -> str:
     """Return the page that a person asked for before the login, or an empty text.
 
-    The bare address of the site asks for no page: people open it, or a bookmark of it, to log in.
+    The path `/` counts as no page, because people open the site or a bookmark of it to log in.
     """
     return "" if target == "/" else target
 

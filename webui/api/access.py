@@ -41,7 +41,7 @@ class Caller:
         return self.user.get_username()
 
     def may(self, ability: str) -> bool:
-        """Return True if the owner has this ability, for example to order odd units."""
+        """Return True if the owner has this ability (right), for example `order_odd_units`."""
         return ability in abilities(self.user)
 
     def require_scope(self, scope: str) -> None:
@@ -162,5 +162,5 @@ def scope_of_caller(token: int, person_id: int) -> Scope | None:
 
 
 def all_rules(tokens: Iterable[object]) -> list[Token]:
-    """Return the elements of `tokens` that are access rules."""
+    """Return the elements of `tokens` that are objects of `Token`, the rules of this API."""
     return [token for token in tokens if isinstance(token, Token)]

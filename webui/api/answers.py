@@ -150,6 +150,9 @@ def number_of(after: str) -> int | None:
 def split_page(
     rows: Sequence[R], limit: int, position: Callable[[R], object]
 ) -> tuple[list[R], str | None]:
-    """Return the first `limit` rows, and the cursor of the next page or None."""
+    """Return the first `limit` rows, and the cursor of the next page or None.
+
+    A next page exists if there are more than `limit` rows. `position` returns a row's sort key.
+    """
     shown = list(rows[:limit])
     return shown, cursor(str(position(shown[-1]))) if len(rows) > limit else None

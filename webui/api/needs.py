@@ -1,4 +1,4 @@
-"""Reorder needs, and the buyer's decisions on them."""
+"""Reorder needs (orders that the rules propose), and the buyer's decisions on them."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -118,8 +118,8 @@ class NeedFilters(Schema):
 class InPacks(Given):
     """A quantity in packs. Without it the need's own quantity is ordered.
 
-    More than 100 units that are more than ten times the need's own quantity are refused unless
-    `confirmed` is true.
+    A quantity is refused if it is above 100 units and also above ten times the need's own quantity.
+    With `confirmed` true it is accepted.
     """
 
     packs: Units | None = None
@@ -161,7 +161,7 @@ class Approve(InPacks):
 
 
 class Reject(Given):
-    """Reject a need. Its item is held for seven days."""
+    """Reject a need. For seven days, the rules open no need of its item."""
 
     action: Literal["reject"]
     revision: Revision
@@ -169,7 +169,7 @@ class Reject(Given):
 
 
 class Resume(Given):
-    """End the hold of a need now."""
+    """End the hold of a need now: the rules may open needs of its item again."""
 
     action: Literal["resume"]
     revision: Revision

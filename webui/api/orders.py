@@ -166,8 +166,8 @@ class Sent(Schema):
 class Change(Given):
     """Another quantity of a draft line, in full packs.
 
-    More than 100 units that are more than ten times those of the line are refused, unless
-    `confirmed` is true.
+    A quantity is refused if it is above 100 units and also above ten times the line's units. With
+    `confirmed` true it is accepted.
     """
 
     action: Literal["change"]

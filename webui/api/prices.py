@@ -51,7 +51,7 @@ router = Router(tags=["prices"])
 
 
 class CurrentPrice(Schema):
-    """The price in force at `priced_at`, in minor units; null for an item without one."""
+    """The price in force at `priced_at`, in minor units; null for an item without a price."""
 
     location: str
     sku: str
@@ -96,7 +96,7 @@ class PriceStep(Schema):
 class ItemPrices(Schema):
     """The newest 200 prices of an item, the newest first, and its present floor.
 
-    A command that sets a price repeats `newest_id`: the highest `id` of the rows, or 0 without one.
+    A command that sets a price repeats `newest_id`: the highest `id` of `prices`, or 0.
     """
 
     location: str
@@ -143,7 +143,10 @@ class PriceSet(Schema):
 
 
 class Proposal(Schema):
-    """A proposed price in minor units, with its signal and the limits that changed it."""
+    """A proposed price in minor units.
+
+    `signal` is the reason for another price. `clamps` are the limits that changed the price.
+    """
 
     id: str
     revision: int

@@ -123,7 +123,10 @@ def of_value(refusal: ServiceError) -> Problem:
 
 
 def of_missing() -> Problem:
-    """Return the same problem for an unknown id and for an id of another store."""
+    """Return one problem for an unknown id and for an id of another store.
+
+    So a client can't find out which ids exist in other stores.
+    """
     detail = "No record of this token's locations has this id. Nothing was changed."
     return Problem(404, "not-found", detail, _NEXT[404])
 

@@ -89,7 +89,7 @@ class DueFilters(Schema):
 
 
 class Expected(Schema):
-    """An expected delivery of an order line; a null `shipment_id` means unannounced.
+    """An expected delivery of an order line; `shipment_id` is null if it was not announced.
 
     A receipt repeats `expected_units` and `open_units`.
     """

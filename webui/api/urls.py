@@ -153,7 +153,10 @@ def openapi(_request: HttpRequest) -> JsonResponse:
 
 
 def _view(found: PathView) -> Callable[..., HttpResponseBase]:
-    """Return ninja's view of one path; its attribute `API_RULES` has the rules for the gate."""
+    """Return ninja's view of one path.
+
+    Its attribute `API_RULES` has the access rule of each HTTP method, for `webui.accounts.gate`.
+    """
     serve = found.get_view()
 
     # A token travels in a header, which no form can send; `Frame` removes cookies.

@@ -86,7 +86,7 @@ def _all_kinds() -> list[Kind]:
 class Register(Given):
     """A URL that receives events from now on.
 
-    Events are those of `location`; without it, those of all stores of the account.
+    It receives the events of `location`; without it, the events of all stores of the account.
     """
 
     url: Annotated[Text, Field(min_length=1, max_length=LONGEST_URL)]
@@ -128,7 +128,7 @@ class TestWebhook(Given):
 
 
 class ReplayMessages(Given):
-    """Send the dead messages again, or one of them."""
+    """Send the dead messages (given up after 20 attempts) again, or one of them."""
 
     action: Literal["replay"]
     message_id: Text = ""

@@ -32,7 +32,8 @@ class CompressTexts(GZipMiddleware):
     def process_request(self, request: HttpRequest) -> None:
         """For a file, replace a weak ETag in `If-None-Match` by the file's own, strong ETag.
 
-        The browser has the weak ETag if it received the file compressed.
+        A browser that received the file compressed sends the weak ETag. With the strong one, it
+        gets 304 for an unchanged file.
         """
         tag = request.META.get("HTTP_IF_NONE_MATCH", "")
         if request.path.startswith(settings.STATIC_URL) and tag.startswith("W/"):
@@ -42,7 +43,7 @@ class CompressTexts(GZipMiddleware):
     def process_response(
         self, request: HttpRequest, response: HttpResponseBase
     ) -> HttpResponseBase:
-        """Return the response, compressed if it is a whole text."""
+        """Return the response; compress a text, but no event stream and no part of a file."""
         kind = response.headers.get("Content-Type", "")
         if kind.startswith(EVENTS) or not kind.startswith(_TEXTS):
             return response

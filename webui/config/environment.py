@@ -70,7 +70,7 @@ class WebEnvironment(BaseSettings):
 
     @property
     def roles_with_second_factor(self) -> tuple[str, ...]:
-        """Return the roles that need a second factor; none in a demo unless configured."""
+        """Return the roles that need a second factor; a demo without this setting has none."""
         if self.demo and "second_factor_roles" not in self.model_fields_set:
             return ()
         return tuple(self.listed(self.second_factor_roles))

@@ -49,7 +49,7 @@ def join_script(entry: Path) -> Script:
     Each module becomes a function with its own scope that returns the exports.
 
     Raises:
-        NotJoinable: modules import each other in a circle, or a line has another form.
+        NotJoinable: modules import each other in a circle, or an import or export has another form.
     """
     sources: dict[str, str] = {}
     _read(entry, sources, ())

@@ -1,4 +1,4 @@
-"""Routes of the project, one `urls` module per desk."""
+"""Routes of the project: one `urls` module per desk (the pages for one kind of work)."""
 
 from django.conf import settings
 from django.urls import URLPattern, URLResolver, include, path

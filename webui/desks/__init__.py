@@ -1,1 +1,1 @@
-"""One package per desk: routes, views and queries."""
+"""One package per desk, the pages for one kind of work: routes, views and queries."""

@@ -63,7 +63,7 @@ def asked_by(session_key: str, token: str) -> Asked:
 
 
 def refusals(asked: Sequence[Asked]) -> list[Refusal | None]:
-    """Return for each page why it may not follow its keys, or None; close the connection.
+    """Return for each page the refusal of its keys, or None if allowed; close the connection.
 
     Session, account, second factor and stores are read from the database, as they are now.
 

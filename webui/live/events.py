@@ -15,12 +15,12 @@ from webui.readmodel.figures import time_text
 
 
 def encoded(patch: Patch) -> bytes:
-    """Return a patch as JSON."""
+    """Return a patch (the new cell texts of one key) as JSON."""
     return json.dumps(patch).encode()
 
 
 def encoded_record(content: bytes) -> bytes:
-    """Return the patch of a level record as JSON."""
+    """Return the patch for a level record of the changelog, as JSON."""
     return encoded(patch_of_record(content))
 
 

@@ -107,7 +107,7 @@ class Hub(Generic[P]):
                     del self._watching[key]
 
     def publish(self, key: str, content: bytes) -> None:
-        """Store a level record and add its patch to every subscriber of its key."""
+        """Store the newest record of a key; add its patch to every stream that follows the key."""
         self.records += 1
         self._latest[key] = content
         self._latest.move_to_end(key)
@@ -152,9 +152,9 @@ class Hub(Generic[P]):
         """Return the oldest as-of time of `partitions`; if empty, of all known partitions.
 
         Pages show figures of the changelog and lists of the read model, each with an as-of time per
-        partition. If the read model is more than `LAG_US` behind, its time is used, otherwise the
-        changelog's. The result is in microseconds since 1970 UTC. It is None if one of the
-        partitions has no time.
+        partition. If the read model is more than `LAG_US` behind, the partition has the time of the
+        read model, else the time of the changelog. The result is in microseconds since 1970 UTC. It
+        is None if one of the partitions has no time.
         """
         wanted = list(partitions) or list(self._as_of_us)
         known = [at_us for number in wanted if (at_us := self._shown_us(number)) is not None]

@@ -1,4 +1,4 @@
-"""The age of the read model, for the pill of open pages.
+"""The age of the read model, for the label at the top of open pages (the "pill").
 
 The numbers of an open page come from the changelog. Its rows, their order and the other lists come
 from the read model. While the projector is down, the numbers stay new and the lists grow old. So

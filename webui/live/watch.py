@@ -53,7 +53,7 @@ class Following:
 
 
 class Watch:
-    """The open streams of this process. Its task runs while there are any."""
+    """The open streams of this process. A task checks them repeatedly while there are any."""
 
     def __init__(self, refusals: Callable[[Sequence[Asked]], Sequence[Refusal | None]]) -> None:
         self._refusals = refusals

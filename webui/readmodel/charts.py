@@ -50,7 +50,10 @@ def stock_chart(days: Iterable[StockDay]) -> list[ChartDay]:
 
 
 def demand_chart(days: Iterable[DemandDay]) -> list[ChartDay]:
-    """Return the units sold by day; the marks `out` and `part` show how long stock was missing."""
+    """Return the units sold by day.
+
+    The mark `out` is a day without stock, and `part` a day on which stock was missing for a time.
+    """
     return [
         ChartDay(
             *_day(day.day_us),

@@ -141,7 +141,7 @@ def hints(location: str, now_us: int) -> list[Hint]:
 
 
 def gaps(location: str, now_us: int) -> Gaps | None:
-    """Return the numbers of keys with gaps between their selling days."""
+    """Return the numbers of selling keys, and of those with gaps between their selling days."""
     return select_one(_GAPS, parameters(location, now_us), Gaps)
 
 

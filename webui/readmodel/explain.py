@@ -48,7 +48,10 @@ class Fact:
 
     @property
     def arrival(self) -> str:
-        """Return the arrival class of a sale or return line; `on_time` for other facts."""
+        """Return `on_time`, or the kind of a late line, see `inventory.explain.arrival`.
+
+        Facts other than sale and return lines are always on time.
+        """
         if self.table_name != "sale_line":
             return "on_time"
         return arrival(us_of(self.business_at), us_of(self.heard_at), self.late_lines)
@@ -80,7 +83,7 @@ def facts_of_windows(inv_key: str, starts: Sequence[int]) -> list[Fact]:
 
 @dataclass(frozen=True, slots=True)
 class _Split:
-    """The last count, or the sum of one cause of movement since that count."""
+    """The last count, or the sum of the movements since then with one cause, for example sales."""
 
     cause: str
     units: int

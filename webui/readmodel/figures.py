@@ -79,7 +79,7 @@ def status_of(
     reorder_point_units: int | None,
     order_up_to_units: int | None,
 ) -> str:
-    """Return the status of a key: the first condition that holds."""
+    """Return the status of a key, for example "low": the first one whose condition is true."""
     if on_hand_units < 0:
         return "negative"
     if available_to_sell_units <= 0:
@@ -108,7 +108,7 @@ class Covered:
 
     @property
     def cover_centidays(self) -> int | None:
-        """Return the cover in hundredths of days; None without demand."""
+        """Return the time that the stock lasts, in hundredths of days; None without demand."""
         return cover_of(
             available_to_sell_units=self.available_to_sell_units,
             in_transit_units=self.in_transit_units,

@@ -183,8 +183,8 @@ def _hits(
 ) -> tuple[list[Found], list[CodeMatch]]:
     """Return the products of a search, each once, and the active codes that equal the text.
 
-    The product with this SKU is first, then products with the codes, then those of the statement
-    `products`.
+    The product with this SKU is first, then products with the codes, then the products that the SQL
+    `products` selects.
     """
     given = {**parameters, **match_parameters(text)}
     rows = select(_HITS.format(products=products), given, _Hit)
@@ -196,7 +196,7 @@ def _hits(
 
 
 def _unnamed(text: str, *, whole: bool = False) -> list[Found]:
-    """Return items of the stock list whose SKU begins with `text`, or with `whole` equals it.
+    """Return items of the stock list whose SKU begins with `text`, or equals it if `whole`.
 
     Callers use it if the catalogue has no match. These items have their SKU as their name.
     """

@@ -14,10 +14,10 @@ def worker_urls() -> dict[str, str]:
 
 
 def partition_map() -> PartitionMap:
-    """Return the current worker of each partition, as a worker reports it."""
+    """Return the current worker of each partition as a worker reports it, or a problem instead."""
     return workers.partition_map(settings.CONNECTIONS)
 
 
 def live_key(inv_key: str) -> LiveKey:
-    """Return the current state of a key, from the worker of its partition."""
+    """Return a key's current state from the worker of its partition, or a problem instead."""
     return workers.query_key(settings.CONNECTIONS, inv_key)

@@ -37,7 +37,7 @@ def words_of(text: str) -> list[str]:
 def product_condition(words: list[str], *, similar: bool = False) -> tuple[str, dict[str, Any]]:
     """Return the SQL condition for rows `p` of `retail.product`, with its parameters.
 
-    `words` come from `words_of`, so they need no escapes. Without words, the condition is false.
+    `words` come from `words_of`, so they need no escaping. Without words, the condition is false.
     """
     template = _SIMILAR if similar else _EXACT
     parts: list[str] = []

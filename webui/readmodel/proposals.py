@@ -20,7 +20,7 @@ class Decidable:
 
     @property
     def waits(self) -> bool:
-        """Return True if a person has decided and the fold has not processed the decision yet."""
+        """Return True if a person has decided, but workers haven't processed the decision yet."""
         if self.status not in {"open", "snoozed"}:
             return False
         if self.decided_action in {"approve", "reject"}:
@@ -36,7 +36,7 @@ class Decidable:
 
 @dataclass(frozen=True, slots=True)
 class Proposal(Decidable):
-    """The columns that both kinds of proposals have."""
+    """The columns that reorder and price proposals have in common."""
 
     inv_key: str
     location: str
@@ -78,7 +78,7 @@ class ReorderProposal(Proposal):
 
     @property
     def resumable(self) -> bool:
-        """Return True if a buyer may end the hold that this need is in or caused."""
+        """Return True if a buyer may end the hold (time without new needs) of this need's item."""
         return self.hold is not None and self.decided_action != "resume"
 
     @property
@@ -258,7 +258,7 @@ _PRICES_BEFORE: Final = """NOT EXISTS (SELECT FROM app.price_proposal WHERE prop
 def price_proposals(
     *, view: str, location: str = "", after: str = "", rows: int = DESK_ROWS
 ) -> list[PriceProposal]:
-    """Return at most `rows` price proposals of a view: those that follow the proposal `after`."""
+    """Return the next price proposals of a view after the proposal `after`, at most `rows`."""
     where = [_VIEWS[view]]
     if location:
         where.append("r.location = %(location)s")

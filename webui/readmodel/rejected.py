@@ -13,7 +13,7 @@ BYTES_SHOWN: Final = 4000
 
 @dataclass(frozen=True, slots=True)
 class RejectedRecord:
-    """A rejected record, with the mark that settled it, if any."""
+    """A rejected record. `settled` is None until a person has replayed or dismissed it."""
 
     id: str
     reason: str

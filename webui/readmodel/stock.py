@@ -259,7 +259,7 @@ GROUP BY 1, 2
 
 
 def sold_by_hour(rows: Sequence[StockRow]) -> dict[str, list[int]]:
-    """Return per key the units sold in each of the 24 hours up to its last full window.
+    """Return per key the units sold in each of the 24 hours up to its last full ten-minute window.
 
     Hours are ordered from the oldest to the newest.
     """

@@ -87,7 +87,7 @@ def searched(filters: Filters) -> Filters:
 def conditions(filters: Filters) -> tuple[str, dict[str, Any]]:
     """Return the condition of the rows that pass the filters, and its parameters.
 
-    Keys that are neither ranged nor have a fact are no rows of the list.
+    The list has only items: keys with a policy or with a fact that has an effect.
     """
     search = filters.search or searched(filters).search or Search()
     where, parameters = [*search.where, LISTED_SQL], {**search.parameters}
@@ -168,7 +168,10 @@ def _search(text: str) -> Search:
 
 
 def _places(words: list[str]) -> dict[str, list[str]]:
-    """Return {word: codes of locations whose code or name has it}; skip words of products."""
+    """Return {word: codes of the locations whose code or name contains it}.
+
+    Words that begin a word of any product are left out.
+    """
     found: dict[str, list[str]] = {}
     for place in select(_PLACES, {"words": words}, Choice) if words else []:
         found.setdefault(place.code, []).append(place.name)

@@ -232,7 +232,7 @@ class DayField(SyntaxField):
 
 
 class MomentField(SyntaxField):
-    """A time as a `datetime-local` input sends it, by the stores' clock unless it has an offset.
+    """A time as a `datetime-local` input sends it. Without a UTC offset, it is stores' local time.
 
     The value is in UTC. A time that the clock skips in spring is refused. A time that the clock
     shows twice in autumn is read as the first of the two.

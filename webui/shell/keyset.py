@@ -40,7 +40,10 @@ _MARKS: Final[Mapping[str, re.Pattern[str]]] = {
 
 
 def fits(mark: str, kind: str) -> bool:
-    """Return True if Postgres can cast the mark to this type. People can edit marks in URLs."""
+    """Return True if Postgres can cast the mark (a value in a sort column) to this type.
+
+    People can edit marks in URLs.
+    """
     if _MARKS[kind].fullmatch(mark) is None:
         return False
     return kind not in {"date", "timestamptz"} or mark.endswith("infinity") or _is_time(mark)
@@ -145,7 +148,10 @@ class Keys:
         query: Mapping[str, object],
         page: "Page[Row]",
     ) -> "Links":
-        """Return the links of a list with these columns, filters and shown rows."""
+        """Return the links of a list: its headings, which sort it, and the pages before and after.
+
+        `query` has the filters as parameters of the URL.
+        """
         here = sorted_query(query, place.sort, self.default)
         rows = page.rows
         return Links(
@@ -188,7 +194,11 @@ def parameters(place: Place) -> dict[str, str]:
 
 
 def cut(found: Sequence[Row], place: Place, *, rows: int = PAGE_ROWS) -> Page[Row]:
-    """Return the page with at most `rows` of the found rows, in the order of the list."""
+    """Return the page with at most `rows` of the found rows, in the order of the list.
+
+    A further row shows that more rows follow. For a page read backwards, `found` is in reverse
+    order.
+    """
     shown, has_more = list(found[:rows]), len(found) > rows
     if place.backwards:
         return Page(shown[::-1], has_previous=has_more, has_next=bool(shown))

@@ -143,7 +143,7 @@ def cursor_pages(
 
 
 def start_of(given: str) -> int:
-    """Return the number in the parameter `start`, or 0."""
+    """Return the parameter `start`, the number of rows before the page; 0 for any other text."""
     is_number = given.isascii() and given.isdigit() and len(given) <= _MOST_DIGITS
     return int(given) if is_number else 0
 

@@ -1,8 +1,8 @@
 """Refusals of services on pages: in the person's language, with names instead of codes.
 
 Services name stores, suppliers and items by code, for programs and the API. Pages show names. So
-this module replaces a code by its name: in the values of a `Message` that have a name of `_NAMES`,
-and in the refused value of a field with such a name. An unknown code stays as it is.
+this module replaces codes by names, in the values of a `Message` and in the refused value of a
+field. The keys of `_NAMES` are the names of such values and fields. An unknown code stays as it is.
 """
 
 from collections.abc import Callable, Mapping
@@ -33,7 +33,7 @@ _NAMES: Final[Mapping[str, Callable[[str], str]]] = MappingProxyType(
 
 
 def named(text: str) -> str:
-    """Return a text of a service with names in the place of codes."""
+    """Return a service's text with the names of stores, suppliers and items instead of codes."""
     return text.with_values(_named_value) if isinstance(text, Message) else text
 
 
@@ -43,11 +43,11 @@ def _named_value(name: str, value: object) -> object:
 
 
 def refused_text(error: ServiceError) -> str:
-    """Return the sentence of a refusal."""
+    """Return the sentence that explains a refused value to a person."""
     value = _named_value(error.field, error.value)
     return refusals.refused_text(ServiceError(error.field, value, named(error.rule)))
 
 
 def conflict_text(conflict: Conflict) -> str:
-    """Return the sentences of a conflict."""
+    """Return the sentences that explain a conflict to a person."""
     return type(conflict)(named(conflict.what_changed)).said(translate)

@@ -10,5 +10,5 @@ from webui.translation.messages import translate
 
 
 def refused_text(error: ServiceError) -> str:
-    """Return the sentence of a refusal."""
+    """Return the sentence that explains a refused value to a person."""
     return refusal_text(error, translate)

@@ -1,4 +1,7 @@
-"""Pages for adjustments. The reason fixes the direction; large values wait for a second person."""
+"""Pages for adjustments (units booked by hand, with a reason).
+
+The reason decides whether stock rises or falls. Large values wait for a second person.
+"""
 
 from dataclasses import dataclass
 from datetime import datetime

@@ -82,7 +82,11 @@ def _show_waiting(request: HttpRequest, form: Typed, refusal: str, status: int) 
 
 
 def _shown_list(request: HttpRequest, subject: str, numbers: Mapping[str, int]) -> str:
-    """Return the list of the refused form, or of the query string, or by default one with rows."""
+    """Return the list to show: waiting counts or waiting adjustments.
+
+    It is the list with the refused row `subject`, else the list in the query string. By default it
+    is the counts, or the adjustments if only they have rows.
+    """
     if subject:
         return ADJUSTMENTS if subject.startswith("request-") else COUNTS
     asked = request.GET.get("show", "")

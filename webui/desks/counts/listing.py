@@ -1,4 +1,4 @@
-"""The lists of counts: drafts that wait, and past counts, page by page.
+"""The lists of counts: drafts (counts that wait for approval) and past counts, page by page.
 
 The expected units of a count are a sum over the facts of its item. They are computed only for the
 counts of one page, so the list can't be sorted by variance.
@@ -65,7 +65,7 @@ _IS_PAST: Final = """c.status <> 'draft' AND (%(location)s = '' OR c.location = 
 
 @dataclass(frozen=True, slots=True)
 class ListedCount(WaitingCount):
-    """A draft on a page; `mark` is its value in the sorted column."""
+    """A waiting count on a page; `mark` is its value in the sorted column."""
 
     mark: str
 
@@ -76,7 +76,7 @@ class ListedCount(WaitingCount):
 
 
 def waiting_page(place: Place, *, location: str) -> Page[ListedCount]:
-    """Return one page of the drafts without a decision."""
+    """Return one page of the counts that wait for approval."""
     shown = WAITING.shown_sql(f"{_NAMED} WHERE {IS_WAITING_SQL}", place)
     sql = f"""WITH shown AS ({shown}) {WAITING_COLUMNS}, shown.mark {WAITING_FROM}
         JOIN shown ON shown.key = c.id ORDER BY shown.place"""
@@ -84,7 +84,7 @@ def waiting_page(place: Place, *, location: str) -> Page[ListedCount]:
 
 
 def waiting_number(*, location: str) -> int:
-    """Return the number of drafts without a decision, capped at 10,001."""
+    """Return the number of counts that wait for approval, capped at 10,001."""
     few = f"SELECT FROM retail.stock_count c WHERE {IS_WAITING_SQL} LIMIT {MOST_SUMMED + 1}"
     return int(select_value(f"SELECT count(*) FROM ({few}) few", {"location": location}))  # noqa: S608 -- the line above
 

@@ -1,1 +1,1 @@
-"""The analyst desk: runs, differences, reviews, proofs and questions over the whole history."""
+"""The analyst desk: recomputations of history (runs), their differences, proofs and questions."""

@@ -1,4 +1,7 @@
-"""Cards of requests to the prover: title, state, command, and a link to the result."""
+"""Cards of requests to the prover, the process that recomputes history at a person's request.
+
+A card has title, state and command of the request, and a link to the result.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -42,7 +45,10 @@ class Card:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run as the prover listed it; `percent` is the share of units that are finished."""
+    """One run (recomputation of history) as the prover listed it.
+
+    A run consists of units, one per task. `percent` is the share of finished units.
+    """
 
     run: str
     logic_revision: int | None
@@ -98,11 +104,11 @@ def runs_of(found: Snapshot | None) -> list[Run]:
 
 
 def chosen_runs(runs: Sequence[Run], deciding: int | None) -> dict[str, str]:
-    """Return the names of the runs that a new comparison preselects, as `a` and `b`.
+    """Return the names of the two runs to preselect for a comparison: {"a": name, "b": name}.
 
-    B is the newest comparable run of a revision after the deciding one. A is the newest run of the
-    deciding revision that has as many records as B, otherwise its newest run. A name is empty if no
-    run fits.
+    `deciding` is the logic revision whose decisions people see. B is the newest comparable run of a
+    higher revision. A is the newest comparable run of `deciding` with as many records as B, else
+    the newest one with any number of records. A name is empty if no run fits.
     """
     fit = [one for one in runs if one.is_comparable and one.logic_revision is not None]
     ours = [one for one in fit if one.logic_revision == deciding]
@@ -116,10 +122,10 @@ def chosen_runs(runs: Sequence[Run], deciding: int | None) -> dict[str, str]:
 def present_run(
     runs: Sequence[Run], deciding: int | None, *, like: str, records: int | None
 ) -> str:
-    """Return the newest comparable run of the deciding revision with this number of records.
+    """Return the newest comparable run of the revision `deciding` with this number of records.
 
-    The run `like` doesn't count. If no other run fits, return `live`, because the live state can be
-    compared with every run.
+    The run `like` itself is skipped. If no other run fits, return `live`, because the live state
+    can be compared with every run.
     """
     fit = (
         one.run

@@ -1,4 +1,7 @@
-"""Filters of a comparison as links, with numbers of differences from `backfill diff`."""
+"""Filters of a comparison of two runs, as links with numbers of differences.
+
+A difference is a need or price that the runs decided differently. `backfill diff` lists them.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -79,7 +82,7 @@ def class_choices(document: Mapping[str, Any], wanted: Filters, by: str) -> list
 def group_choices(
     document: Mapping[str, Any], wanted: Filters, by: str
 ) -> list[tuple[Choice, Any]]:
-    """Return (choice, row of the comparison) for up to 20 groups of the dimension `by`."""
+    """Return (choice, row of the comparison) for up to 20 groups of `by`, for example of stores."""
     rows = [
         row
         for row in document.get("groups", [])

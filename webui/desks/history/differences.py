@@ -1,4 +1,4 @@
-"""Pages that compare two runs: totals, groups, ranked differences, and one key in detail."""
+"""Pages that compare two runs (recomputations of history): differences, and one key in detail."""
 
 from collections.abc import Mapping
 from typing import Any

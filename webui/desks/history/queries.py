@@ -81,18 +81,18 @@ class Row:
 
     @property
     def how_text(self) -> str:
-        """Return the class of the difference as the page names it."""
+        """Return the class of the difference as the page names it, for example `Only A`."""
         return CLASSES.get(self.how, self.how)
 
     @property
     def reason_text(self) -> str:
-        """Return the name of the first term that differs, without the suffix of its unit."""
+        """Return the first differing input or step of the arithmetic, without its unit's suffix."""
         return column_title(self.reason)
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedProof:
-    """One proof: the numbers of compared and of differing keys and decisions.
+    """One proof (comparison of the live state with a recomputation), with its numbers.
 
     `named` lists the first differing keys and ids of decisions.
     """
@@ -117,7 +117,10 @@ class RecordedProof:
 
 @dataclass(frozen=True, slots=True)
 class Switch:
-    """A switch of the deciding logic revision; `former` decided before, None for the first one."""
+    """A switch to another deciding logic revision.
+
+    `former` is the revision that decided before; None for the first switch.
+    """
 
     revision: int
     former: int | None

@@ -51,7 +51,7 @@ class Step:
     `is_due` is True if a person may request the step now:
 
     * a publication before the switch, until it is done;
-    * a shadow and a cut-over before the switch;
+    * a shadow (a trial beside the deciding revision) and a cut-over before the switch;
     * a rollback after a cut-over that may be reversed.
 
     `switch` is the switch that this step has made, from a page or a terminal, if it is in force.
@@ -172,7 +172,10 @@ def _arguments(kind: str, found: Review) -> dict[str, str]:
 
 
 def _switch_of(kind: str, found: Review, now: Switch | None) -> Switch | None:
-    """Return the last switch if it is the cut-over to the review's revision, or its roll-back."""
+    """Return the newest switch `now` if the step `kind` of this review made it, else None.
+
+    A cut-over switches to the review's revision. A rollback switches back from it.
+    """
     if now is None or now.former is None:
         return None
     if kind == kinds.CUTOVER and now.revision == found.revision:
@@ -191,7 +194,7 @@ def _is_due(kind: str, found: Review, now: Switch | None, newest: Request | None
 
 
 def _is_done(newest: Request | None, now: Switch | None) -> bool:
-    """Return True if the request is done, and the deciding revision has not changed since."""
+    """Return True if the request `newest` is done, and finished after the newest switch `now`."""
     if newest is None or newest.state != DONE or newest.finished_at is None:
         return False
     return now is None or newest.finished_at > now.switched_at

@@ -148,8 +148,9 @@ def known(number: int) -> Request:
 class RevisionComparison:
     """One comparison of the deciding revision with another one.
 
-    `counts` has numbers of keys in the order of `_COUNTS`. `at` and `unapproved` are None in a
-    comparison that a switch made, because the record of a switch has neither.
+    `counts` has numbers of keys in the order of `_COUNTS`. `unapproved` is the number of differing
+    keys that no approved review covers. If a switch made the comparison, `at` and `unapproved` are
+    None, because the record of a switch has neither.
     """
 
     former: int

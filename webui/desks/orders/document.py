@@ -67,7 +67,7 @@ def decimal_text(minor: int) -> str:
 
 
 def numbered(header: Header, lines: Sequence[Line], codes: Codes) -> list[tuple[Line, str]]:
-    """Return each line with the supplier's codes of its item as text, empty if there are none."""
+    """Return each line with the codes of its item at the supplier, as one text, empty for none."""
     return [(line, numbers_at(codes[line.sku], header.supplier)) for line in lines]
 
 

@@ -45,7 +45,7 @@ class SendManyForm(PageForm):
 
 
 class LineForm(PageForm):
-    """The line of a command, and its version that the page showed."""
+    """The order line that a command changes, and the version of the line that the page showed."""
 
     line = IdField()
     shown_version = TextField()
@@ -59,7 +59,7 @@ class UnitsForm(PageForm):
 
 
 class QuantityForm(UnitsForm):
-    """The units of an approval or a draft line, and those that the person has confirmed."""
+    """The units of an approval or a draft line, and the units confirmed after a warning."""
 
     meant = TextField()
 

@@ -107,7 +107,7 @@ _NAMES: Final = ", ".join(f"o.{field.name}" for field in fields(OrderRow))
 
 
 def order_page(filters: Filters, place: Place) -> Page[ListedOrder]:
-    """Return one page of the orders of a view."""
+    """Return one page of the orders of a view, for example `draft`."""
     where, given = conditions(filters)
     orders = orders_sql(filters.view, where, _first_orders(place))
     sql = f"""WITH o AS ({orders}),
@@ -131,7 +131,7 @@ def _first_orders(place: Place) -> str:
 
 
 def order_totals(filters: Filters) -> Totals:
-    """Return the sums over the orders of a view."""
+    """Return the sums over the orders of a view, for example `draft`."""
     where, given = conditions(filters)
     orders = orders_sql(filters.view, where, f"LIMIT {MOST_SUMMED + 1}")
     sql = f"""SELECT count(*) AS rows, coalesce(sum(o.open_units), 0)::bigint AS open_units,

@@ -202,7 +202,10 @@ def _show(request: HttpRequest, ref: str, refusal: Refusal | None) -> HttpRespon
 
 
 def _far_units(line: Line, refusal: Refusal | None) -> int | None:
-    """Return the refused units if they are far beyond the units of the draft line, else None."""
+    """Return the refused units if they only need a confirmation, else None.
+
+    They need one if they are far beyond the units of the draft line.
+    """
     if refusal is None or refusal.form.get("action") != "change":
         return None
     try:

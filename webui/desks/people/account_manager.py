@@ -47,8 +47,8 @@ class AccountManager:
     def require_reset(self) -> None:
         """Raise PermissionDenied unless this person may remove another person's second factor.
 
-        Managers may not. With an invitation, and without the second factor, a manager could log in
-        as one of their associates, and approve their own counts.
+        Managers may not. A manager could remove the second factor of one of their staff, invite the
+        person again, and log in with that link. Then one human could count and approve the count.
         """
         if not self.manages_all:
             message = gettext_noop(

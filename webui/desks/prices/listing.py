@@ -38,7 +38,7 @@ class Filters:
     start: int = 0
 
     def as_query(self) -> dict[str, str]:
-        """Return the filters as query parameters, without those at their default."""
+        """Return the filters as query parameters; leave out filters with their default value."""
         pairs = {
             "view": self.view,
             "q": self.text,
@@ -51,7 +51,7 @@ class Filters:
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """The number of rows of all pages, at most 1,001, and the signals of these rows."""
+    """The number of rows of all pages, at most 1,001, and the signals (reasons) of their prices."""
 
     rows: int
     signals: list[str]

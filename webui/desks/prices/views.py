@@ -1,4 +1,4 @@
-"""The pricing desk: proposed prices with signal, clamps and floor, and decisions on them."""
+"""The pricing desk: proposed prices with their reasons and limits, and decisions on them."""
 
 from typing import Any, Final
 from urllib.parse import quote, urlencode

@@ -26,13 +26,13 @@ def _days(column: str, label: str, *used: Use) -> Field:
 
 
 def _in(families: Iterable[Family], **others: str) -> Use:
-    """Return the condition: the family is one of `families`, other fields have these values."""
+    """Return the condition that the family is one of `families` and `others` have their values."""
     codes = tuple(family.code for family in families)
     return {"replenish_family": codes, **{name: (value,) for name, value in others.items()}}
 
 
 def _read(column: str, **others: str) -> tuple[Use, ...]:
-    """Return the conditions on the form; the rules read the column if at least one is true."""
+    """Return the conditions under which the rules read the column. One true condition is enough."""
     typed = [family for family in _ORDERING if column in family.typed]
     uses = (
         _in([family for family in typed if family.computed], levels="fixed"),
@@ -47,7 +47,7 @@ def _read(column: str, **others: str) -> tuple[Use, ...]:
 
 
 def _days_read(column: str, label: str) -> Field:
-    """Return a field for a time span, used if the chosen family and levels read the column."""
+    """Return a field for a time span in hundredths of a day, with the conditions of `_read`."""
     return _days(column, label, *_read(column))
 
 

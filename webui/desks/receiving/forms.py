@@ -222,7 +222,7 @@ def _typed(name: str, typed: Mapping[str, str]) -> tuple[str, str, str]:
 
 
 def typed_receipts(rows: Iterable[ExpectedDelivery], typed: Typed) -> list[LineReceipt]:
-    """Return the receipts in the form; with `accept` = rest, empty rows arrived as expected.
+    """Return the receipts in the form. With `accept` = rest, an empty row means "as expected".
 
     A row whose units differ from the expected ones needs a reason.
     """

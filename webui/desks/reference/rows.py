@@ -23,7 +23,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class ListedRow:
-    """A row: its first cell, which links to `url` unless `url` is empty, and its other cells."""
+    """A row: its first cell, which is a link if `url` isn't empty, and its other cells."""
 
     url: str
     first: Cell

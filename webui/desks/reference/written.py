@@ -36,7 +36,7 @@ _NOT_OFFERED: Final = frozenset({"_saveasnew", IS_POPUP_VAR})
 
 
 class WrittenTable(ReadTable):
-    """A list whose rows operators add and change. No row is deleted, as facts name its code."""
+    """A list whose rows operators add and change. No row is deleted: facts refer to its code."""
 
     form = ReferenceForm
     kind: ClassVar[type[Describe]]
@@ -122,7 +122,8 @@ class WrittenTable(ReadTable):
     def response_change(self, request: HttpRequest, obj: Model) -> HttpResponse:
         """Redirect with a message about the changed row.
 
-        Django's own message has the same link as in `response_add`, and the table's English name.
+        Django's own message would have the link described in `response_add`, and the English name
+        of the table.
         """
         text = gettext("The %(name)s “%(row)s” was changed.")
         messages.success(request, text % self._named(obj))

@@ -62,7 +62,10 @@ class NeedCard:
 
     @property
     def is_closed(self) -> bool:
-        """True if the need has ended. The card then shows levels and base position at its end."""
+        """True if the need has ended.
+
+        The card then shows reorder point, order-up-to level and base position at its end.
+        """
         return self.proposal.status not in {"open", "snoozed"}
 
     @property

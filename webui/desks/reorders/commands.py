@@ -118,7 +118,7 @@ def _ordered_text(outcome: Ordered | OrderedBefore) -> str:
 
 
 def _transferred(command: Command) -> str:
-    """Plan a transfer from another location that covers the need."""
+    """Plan a transfer from another location that covers the need; return the message."""
     route = RouteForm(command.typed).route()
     planned = plan_transfer(
         route=route,
@@ -172,7 +172,7 @@ def approve_one(form: PicksForm, user: User | AnonymousUser) -> str:
 
 
 def send_picked(form: PicksForm, user: User | AnonymousUser) -> Picked:
-    """Record that the ticked needs are to be approved and sent after ten seconds."""
+    """Record a request to approve and send the ticked needs after ten seconds."""
     values = form.cleaned()
     needs, bad = form.with_units(values["pick"])
     if not needs:
@@ -188,7 +188,7 @@ def send_picked(form: PicksForm, user: User | AnonymousUser) -> Picked:
 
 
 def approve_picked(form: PicksForm, user: User | AnonymousUser) -> Picked:
-    """Approve the ticked needs into draft orders, each at the revision that was shown."""
+    """Approve the ticked needs, each at the revision that was shown: they become draft orders."""
     values = form.cleaned()
     needs, others = form.with_units(values["pick"])
     outcomes = (

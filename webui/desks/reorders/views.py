@@ -308,7 +308,7 @@ def after_decision(request: HttpRequest, reorder_id: str) -> str:
     """Return the URL of the list, at the row after this need. Call this before the decision.
 
     With the row in the URL, a long list doesn't scroll to its top after every decision. The row is
-    in the same section. After the last need to look at, it is the need before that one.
+    the next one of the same section. After the section's last need, it is the row before.
     """
     if NextCardForm(request.POST).cleaned()["next"]:
         return _back(request)  # the redirect adds the row that the form names

@@ -5,7 +5,10 @@ from webui.shell.forms import PageForm
 
 
 class SendActionForm(PageForm):
-    """The action on a send, and the desk to return to, or the order `ref` for the desk `order`."""
+    """The action on a send (orders that go out after ten seconds), and the desk to return to.
+
+    If the desk is `order`, the page of the order `ref` follows.
+    """
 
     send = IdField()
     action = TextField()

@@ -142,7 +142,7 @@ _DESKS: Final = ("reorders", "orders", "order")
 def act(request: HttpRequest) -> HttpResponse:
     """Undo a send that waits, or remove the notice about one that has ended.
 
-    The query of the URL is that of the desk, so the person returns to the list with its filters.
+    The URL has the query of the desk's list, so the person returns to the list with its filters.
     """
     form = SendActionForm(request.POST)
 

@@ -1,6 +1,6 @@
 """The URL of the stock list: its parameters, and the URLs of the list's links.
 
-Parameters: `q`, `location`, `status`, `supplier`, and those of every list (`webui.shell.listing`).
+Parameters: `q`, `location`, `status`, `supplier`, and the common ones (`webui.shell.listing`).
 """
 
 from collections.abc import Mapping

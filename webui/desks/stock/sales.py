@@ -19,7 +19,11 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class SalesViews:
-    """The sales that a page shows; `covered_from_us` is the start of the oldest known window."""
+    """The sales that a page shows.
+
+    A session is a series of sales without a gap of 30 minutes. `covered_from_us` is the start of
+    the oldest known window, in microseconds since 1970 UTC.
+    """
 
     spans: tuple[Span, ...]
     sessions: tuple[Session, ...]

@@ -36,7 +36,10 @@ LABELS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A key as its page shows it: the read model's level, policy, facts, and the worker's state."""
+    """A key as its page shows it.
+
+    `level` is its row of the read model, `page` has its facts, and `live` is its state in a worker.
+    """
 
     inv_key: str
     level: explain.Item | None

@@ -27,7 +27,7 @@ class ShownWindow:
 
 
 def shown_windows(inv_key: str, windows: Sequence[explain.Window]) -> list[ShownWindow]:
-    """Return each window with the late lines that it includes, oldest first."""
+    """Return `windows` in their order, each with the lines that arrived after it had closed."""
     revised = [window.start_us for window in windows if window.window_revision]
     late = [fact for fact in explain.facts_of_windows(inv_key, revised) if fact.arrival == COUNTED]
     return [

@@ -87,7 +87,7 @@ def ranked(alarms: Iterable[Alarm]) -> list[Alarm]:
 
 
 def of_stages(links: Sequence[Link], now_us: int) -> list[Alarm]:
-    """Return an alarm for each stage of the chain that isn't OK."""
+    """Return an alarm for each stage of the chain (Postgres to the pages) that isn't OK."""
     return [_of_stage(link, now_us) for link in links if link.state != OK]
 
 
@@ -103,7 +103,7 @@ def _of_stage(link: Link, now_us: int) -> Alarm:
 
 
 def _since(link: Link, now_us: int) -> int | None:
-    """Return the time of the stage's newest data, else the time of an error of the last hour."""
+    """Return the time of the stage's newest data, else of its error in the last hour, else None."""
     if link.age_us is not None:
         return now_us - link.age_us
     at_us = us_of(link.error.at) if link.error else 0

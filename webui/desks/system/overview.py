@@ -1,4 +1,4 @@
-"""The context of the overview: the chain, the alarms, the slot, and a line for each other page."""
+"""The overview of the system: its stages, alarms and replication slot, and its other pages."""
 
 from dataclasses import dataclass
 

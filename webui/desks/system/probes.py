@@ -44,7 +44,7 @@ _UNKNOWN_LAG: Final = gettext_noop("unknown: the broker does not answer")
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """One stage of the chain: state, summary, age, lag, details and the last recorded error.
+    """One stage from Postgres to the pages: state, age, lag, details and the last recorded error.
 
     `probed` is False if the probe got no answer; then all figures are unknown. `advice_of` names
     another stage whose repair applies here, or is empty.
@@ -300,7 +300,10 @@ def _projector_lag_text() -> str:
 
 
 def automation() -> Link:
-    """Return the stage of the automation: its last heartbeat and the changes of its last round."""
+    """Return the stage of the automation, the process that approves needs and prices by rule.
+
+    It shows the last heartbeat and the changes of the last round.
+    """
     found = select_one(
         """SELECT pid, detail,
                   (extract(epoch FROM clock_timestamp() - at) * 1000000)::bigint AS age_us

@@ -114,8 +114,8 @@ def _show(request: HttpRequest, form: Typed, refusal: str, status: int) -> HttpR
 def _sources(form: Typed, stores: Sequence[Choice]) -> list[Choice]:
     """Return the locations that can send the form's item, those with the most units first.
 
-    The page has no units of another person's store (decision 0046). Return all locations if
-    the form has no item, or if no location has it.
+    The list is only sorted by these units; people may not see them (decision 0046). Return all
+    locations if the form has no item, or if no location has it.
     """
     units = holders(form["sku"]) if form.get("sku") else {}
     units.pop(form.get("destination", ""), None)

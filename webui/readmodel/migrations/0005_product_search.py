@@ -1,7 +1,7 @@
 """Search of products by the beginning of a word, a part of a word, and with one wrong letter.
 
-`search_terms` has the words of a product's code and name, and the ends of each word from three
-letters on, so that `kessel` finds `teekessel`. A query asks for the beginning of a term.
+`search_terms` has the words of a product's code and name, and each end of a word with at least
+three letters. So `kessel` finds `teekessel`. A query asks for the beginning of a term.
 `search_shapes` has each word, and each word without one of its letters. Two words that differ by
 one letter, or by two letters that changed places, have a shape in common: `kettle` and `ketle` have
 the shape `ketle`. Words with digits have no shapes, because a code with another digit is another

@@ -1,7 +1,7 @@
 """A function that returns True if a key is an item: it has a policy or a fact with an effect.
 
-Workers keep a state for each key of the log. The record of a count that waits for approval has no
-effect, but its key gets a state of zeros and a row of the read model. A key whose last fact was
+Workers keep a state for each key of the log. A count that waits for approval has no effect. But its
+record gives its key a state of zeros, and so a row of the read model. A key whose last fact was
 deleted or voided keeps such a state and row, too. The stock list leaves these keys out.
 
 A page calls the function only for the few keys whose figures are all zero. Postgres estimates a low
