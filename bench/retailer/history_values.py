@@ -47,7 +47,7 @@ class Tally:
 
 
 class Closing(NamedTuple):
-    """The final units of a key, on the shelf and in the book."""
+    """The final units of a key, on the shelf (real units) and in the book (recorded units)."""
 
     on_shelf: int
     in_book: int

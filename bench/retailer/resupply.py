@@ -27,7 +27,7 @@ NEVER: Final = 1_000
 
 @dataclass(slots=True)
 class Shelf:
-    """Units of a key on the shelf and in the book.
+    """Units of a key on the shelf (real units) and in the book (recorded units).
 
     `place` is the index of the key. `touched`, shared by all shelves, collects the indexes of keys
     whose book changed.
@@ -47,7 +47,7 @@ class Shelf:
 
     @property
     def is_phantom(self) -> bool:
-        """Return True if the book has stock and the shelf is empty."""
+        """Return True if the recorded stock is above 0, although the shelf is empty."""
         return self.on_shelf <= 0 < self.in_book
 
 
@@ -87,7 +87,7 @@ class Resupply:
             self._unload(transfer, today)
 
     def reorder(self, key: PlannedKey, number: int) -> None:
-        """Reorder a key if its book plus its units on order are at most its trigger."""
+        """Reorder a key if its recorded units plus those on order are at most `trigger_units`."""
         shelf = self._shelves[key.inv_key]
         position = max(0, shelf.in_book) + shelf.on_order
         if position > key.trigger_units or key.fate == "too_much":

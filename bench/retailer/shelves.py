@@ -98,7 +98,7 @@ def real_shelves(seed: int) -> Shelves:
 
 
 def unrecorded_units(seed: int, inv_key: str) -> int:
-    """Return the book units missing on the shelf; negative if the shelf has more."""
+    """Return the recorded units minus the real units on the shelf, when the run starts."""
     random = Random(f"{seed}:unseen:{inv_key}")  # noqa: S311 -- traffic, not a secret
     drawn = random.randrange(1000)
     if drawn < PHANTOM_PERMILLE:

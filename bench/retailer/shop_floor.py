@@ -52,7 +52,10 @@ Command = tuple[str, Callable[[], object]]
 
 @dataclass(slots=True)
 class ShopFloor:
-    """One run: its source name, shops, shelves; `held` has the unsent lines of offline stores."""
+    """One run: its source name, shops and shelves.
+
+    `held` has the lines that tills without a network have not sent yet, by store.
+    """
 
     source: str
     scenario: Scenario
@@ -90,7 +93,7 @@ class ShopFloor:
         return partial(self._write, tick, sold, commands)
 
     def prepare_held(self) -> Callable[[], None]:
-        """Return a function that writes all held lines, for the end of the run."""
+        """Return a function for the end of the run. It writes all lines that offline tills hold."""
         held = [row for store in sorted(self.held) for row in self.held[store]]
         self.held = {}
         return partial(self._record, held)

@@ -4,7 +4,7 @@ from django.apps import AppConfig
 
 
 class ReadModelConfig(AppConfig):
-    """The projector's tables."""
+    """The Django application of the read model, whose tables the projector fills."""
 
     name = "webui.readmodel"
     label = "readmodel"

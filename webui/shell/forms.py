@@ -58,7 +58,7 @@ class CommandForm(PageForm):
 
 
 class DueForm(PageForm):
-    """A new due day."""
+    """A new due day of an order line or a transfer."""
 
     due_on = DayField()
 

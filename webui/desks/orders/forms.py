@@ -53,7 +53,7 @@ class LineForm(PageForm):
 
 
 class UnitsForm(PageForm):
-    """Units of a line."""
+    """The units that a person typed for an order line."""
 
     units = WholeNumberField(low=1)
 

@@ -32,7 +32,7 @@ def announced(order_ref: str) -> list[Announced]:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """One receipt of an order."""
+    """One receipt: goods that arrived for a line of an order."""
 
     id: int
     line_id: int

@@ -44,7 +44,7 @@ class WrittenTable(ReadTable):
     import_name: ClassVar[str] = ""
 
     def command(self, row: Any) -> Describe:  # noqa: ANN401 -- a row of the table's own model
-        """Return the command that describes the row of a checked form."""
+        """Return the ledger's command that writes `row`, which has the values of a checked form."""
         raise NotImplementedError
 
     @property

@@ -168,7 +168,7 @@ def entries(wanted: AuditFilter, whose: str, actor: str, before: int | None) -> 
 
 
 def choices(may: Sequence[str] | frozenset[str]) -> tuple[str, ...]:
-    """Return the values of `whose` for a person with the abilities `may`, the widest first."""
+    """Return the values of `whose` that a person with these abilities can choose, widest first."""
     if "see_audit" in may:
         return (ALL, MINE)
     return (STORES, MINE) if "see_audit_of_stores" in may else (MINE,)

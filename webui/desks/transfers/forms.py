@@ -48,7 +48,7 @@ class RequestForm(RouteForm):
 
 
 class StepForm(PageForm):
-    """A step of a transfer."""
+    """The transfer, and the step that a person requests: ship, receive, cancel or another."""
 
     transfer = IdField()
     action = TextField()

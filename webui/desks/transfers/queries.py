@@ -70,12 +70,12 @@ class TransferRow:
 
     @property
     def is_from_mine(self) -> bool:
-        """True if the reader works at the source."""
+        """True if the person who sees the page works at the source."""
         return current().allows(self.source)
 
     @property
     def is_to_mine(self) -> bool:
-        """True if the reader works at the destination."""
+        """True if the person who sees the page works at the destination."""
         return current().allows(self.destination)
 
     @property
