@@ -87,7 +87,7 @@ class FoldReport:
 
     @property
     def growth(self) -> float | None:
-        """CPU time per record: last retailer divided by first; None if there is no second one."""
+        """CPU time per record: last retailer divided by first; None with a single retailer."""
         of_retailer = [case for case in self.cases if case.name == "retailer"]
         if len(of_retailer) < 2:  # noqa: PLR2004 -- nothing to compare
             return None

@@ -126,7 +126,7 @@ class Retailer:
         return self._new("stock_adjustment", key, columns)
 
     def reviewed(self, key: str) -> Event:
-        """Return the daily review of a policy row."""
+        """Return the daily update of a policy row, which starts rules that depend on the day."""
         number = _number(key)
         before = self.log.policy(key, _policy(number))
         after = {**before, "reviewed_at": iso(self.log.now_us)}

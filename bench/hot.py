@@ -104,7 +104,7 @@ class _Bench:
         self._location = f"BENCH-{uuid.uuid4().hex[:8].upper()}"
 
     def measure(self, side: str, items: int) -> Block:
-        """Sell, and compare the stock with the sold units."""
+        """Measure one block: sell, then compare the stock with the sold units."""
         with tempfile.TemporaryDirectory(prefix="inventory-hot-") as scratch:
             printed = self._sell(side, items, Path(scratch))
             ended = time.monotonic()

@@ -128,7 +128,7 @@ def measure_sustained(settings: Connections, *, rate: int, seconds: float) -> Su
     """Write `rate` lines a second. Wait until the acknowledged state includes the last line.
 
     Raises:
-        BenchFailed: the markers after the lines did not arrive.
+        BenchFailed: the last line of a partition did not arrive.
     """
     url = settings.database_url.get_secret_value()
     with psycopg.connect(url, autocommit=True) as connection, Changelog(settings) as changelog:

@@ -1,8 +1,8 @@
 """The policies that `inventory bench policy` compares: columns of an `item_location` row.
 
-Typed levels are those that a planner types. They are calculated once from a guess of the demand,
-which is up to 30 % wrong, and never corrected. Computed levels start from the same guess and learn
-from the sales.
+Levels are the reorder point and the order-up-to level. A planner calculates typed levels once from
+a guess of the demand, which is up to 30 % wrong, and never corrects them. Computed levels start
+from the same guess and learn from the sales.
 """
 
 from collections.abc import Callable
@@ -75,7 +75,7 @@ def _par(item: Item) -> Columns:
 
 
 def _learned(item: Item, family: Family, **columns: object) -> Columns:
-    """Return columns for computed levels, as domain.md 5.1 advises for the demand class."""
+    """Return policy columns for computed levels, as domain.md 5.1 advises for the item's class."""
     is_rare = item.kind in (SLOW, INTERMITTENT)
     return {
         "replenish_family": family.code,

@@ -69,7 +69,7 @@ class PolicyTrial:
 
     @property
     def state(self) -> KeyState | None:
-        """Return the item's state."""
+        """Return the item's state; None before its first record."""
         return self.log.state
 
     def run(self, demand: list[int]) -> Year:

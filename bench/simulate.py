@@ -110,8 +110,8 @@ def _run(
 def _signals() -> Iterator[Sequence[int]]:
     """Yield a list of the signals that have arrived. A repeated signal raises an exception.
 
-    The first signal raises no exception: if it arrived during a destructor, Python would only print
-    the exception and continue.
+    The first signal is only added to the list. An exception could be raised in a destructor, where
+    Python prints it and continues.
     """
     arrived: list[int] = []
 

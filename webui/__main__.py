@@ -98,7 +98,7 @@ class Changes(Protocol):
     """Source of the stock changes that open pages get: `Feed`, or the source of a benchmark."""
 
     def begin_at(self, offsets: dict[int, int]) -> None:
-        """Read each changelog partition from its offset on, the next one for the read model."""
+        """Set the first offset to read of each changelog partition: the read model's next one."""
         ...
 
     async def run(self) -> None:

@@ -37,7 +37,7 @@ class Stack(Protocol):
 
     @property
     def settings(self) -> Connections:
-        """Return the addresses of the parts."""
+        """Return the addresses of the stack's services."""
         ...
 
     def workers(self) -> Sequence[str]:
@@ -54,7 +54,8 @@ class Plan:
     """Parameters of a run.
 
     `every_s` is the time between two faults in seconds. If it is None, the next fault comes when
-    all probe keys are fresh. `freeze_s` is the time for which a process stays suspended.
+    workers show the last sale of all probe keys. `freeze_s` is the time for which a process stays
+    suspended.
     """
 
     seed: int

@@ -141,7 +141,7 @@ def _archive_repairs(stack: StackUnderTest) -> list[str]:
 
 
 def _filler(stack: StackUnderTest) -> Path:
-    """Return a path beside the home, because `inventory move` must not move this file."""
+    """Return the path of the file that fills the disk. `inventory move` must not move it."""
     return stack.home.parent / "filler"
 
 

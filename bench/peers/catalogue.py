@@ -77,7 +77,7 @@ def fresh_worker(context: PeerContext) -> None:
 def _worker_begun(context: PeerContext) -> Callable[[], bool]:
     """Return a condition that is true once the changelog of levels has grown.
 
-    Other peers create the file `first` instead, which a worker doesn't.
+    Other peers create the file `first`; a worker does not.
     """
     bootstrap = context.services.bootstrap
     before = sum(ends(bootstrap, ON_HAND_CHANGELOG).values())

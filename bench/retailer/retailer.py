@@ -198,7 +198,10 @@ def _automatic_minor(drawn: int, fate: str) -> int:
 
 
 def _price_mode(drawn: int, fate: str, *, is_slow: bool) -> str:
-    """Return the price mode of a store's key; `drawn` is a random number from 0 to 99."""
+    """Return `advise` if the rules propose prices for a store's key, else `off`.
+
+    `drawn` is a random number from 0 to 99.
+    """
     if is_slow:
         is_advised = fate == "too_much" and drawn < ADVISED_SLOW_PERCENT
     else:

@@ -15,7 +15,7 @@ _TIMEOUT_S: Final = 30.0
 
 
 class QueryLoad:
-    """Queries for `keys` in turn, in a thread, until the end of the block.
+    """A thread that queries `keys` one after another until the block ends.
 
     `waited_s` has the seconds of each successful answer. `unanswered` counts all other queries, for
     example those that a restoring worker refuses.

@@ -85,7 +85,7 @@ def check_rules(sent: Sequence[SentRecord], truth: Truth) -> None:
 
 @dataclass(slots=True)
 class Visible:
-    """The state of one partition for a reader of committed records, compared with the truth."""
+    """The state of one partition for a reader of committed records, and checks against `truth`."""
 
     number: int
     truth: Truth
@@ -106,7 +106,7 @@ class Visible:
         """Apply the records of one transaction, in the order in which they were sent.
 
         Raises:
-            Violation: one record, or all records together, differ from the truth.
+            Violation: one record, or all records together, differ from the single pass.
         """
         stages = [_STAGES[topic] for topic, _ in sends]
         if stages != sorted(stages):

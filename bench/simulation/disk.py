@@ -69,7 +69,7 @@ class Disk:
         return self._root / f"worker-{slot}"
 
     def remember(self, slot: int) -> None:
-        """Save the worker's first snapshots for later faults. Call this before it writes."""
+        """Copy the worker's first snapshot files for later faults. Call this before it writes."""
         for path in self.directory(slot).glob("*.snapshot"):
             if path not in self._first:
                 self._first[path] = path.read_bytes()

@@ -105,8 +105,8 @@ class Fault:
     """An event before the scheduler's step `at`, which affects the worker in a slot.
 
     * `to` has the owner of each partition after a rebalance.
-    * `quarter` sets the group's offset: 3 sets it after three quarters of the log's records, which
-      may be before or after the changelogs' progress.
+    * `quarter` is the new committed offset of the group: 3 means after three quarters of the log's
+      records. It may be before or after the position of the changelogs.
     * `steps` is the number of steps for which a worker sleeps or an effect is delayed.
     * `part` is the size of a loss. For a truncated topic, it is the number of lost quarters. For a
       recreated source, it is the new number of records in halves of the former number.
@@ -152,7 +152,7 @@ def draw_faults(random: Random, *, rebuilding: bool = False) -> tuple[Fault, ...
 
 
 def draw_keeping(random: Random, *, first: int) -> tuple[Fault, ...]:
-    """Return a chain of faults around snapshot writes of the worker in the slot `first`."""
+    """Return faults at times at which the worker in the slot `first` writes snapshots."""
     at = random.randrange(15, _LATEST)
     chosen: list[Fault] = []
     for kind, whom in random.choice(_KEEPING):

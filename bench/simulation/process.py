@@ -74,7 +74,7 @@ class Environment(Protocol):
 
 
 class Process:
-    """A member of the group, from its start to its end."""
+    """A simulated worker process: a member of the consumer group, from its start to its end."""
 
     def __init__(self, environment: Environment, slot: int) -> None:
         self.slot = slot
@@ -118,7 +118,7 @@ class Process:
         self._fails_at = effect
 
     def fail_next_fetch(self, how: str) -> None:
-        """Make the next fetch return records that are not consecutive."""
+        """Make the next fetch lack a record or repeat records; `how` names the fault."""
         self._misfetches = how
 
     def run(self, work: Coroutine[None, None, None]) -> None:
@@ -143,7 +143,7 @@ class Process:
 
     @property
     def is_fenced(self) -> bool:
-        """Return True if another process has become the owner of a partition used here."""
+        """Return True if another process owns a partition that this process still uses."""
         return any(writer.is_fenced(p) for p, writer in self._writers.items())
 
     async def republish(self) -> None:

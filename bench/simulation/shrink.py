@@ -37,7 +37,7 @@ class Found:
         return f"inventory bench simulate --seed {self.seed} --keep {steps}/{faults}"
 
     def as_text(self) -> str:
-        """Return the broken promise, the shortest history, the end of its trace and the command."""
+        """Return the violated guarantee, the shortest history with its last events, the command."""
         lines = [f"seed {self.seed}: {self.promise}", "shortest history:"]
         lines += [f"  {line}" for line in (*self.steps, *self.faults)]
         lines += ["end of the trace:", *(f"  {line}" for line in self.trace[-_LAST_LINES:])]

@@ -263,7 +263,10 @@ class Simulation:
                 self.broker.compact(topic, partition)
 
     def _wipe(self) -> None:
-        """Delete changelogs and kill all processes: running ones would not rewrite all records."""
+        """Delete the changelogs, and kill all processes.
+
+        A running process would not write all records again.
+        """
         self._changelogs_are_complete = False
         for topic in CHANGELOGS:
             for partition in range(len(self.truths)):

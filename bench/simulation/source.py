@@ -144,7 +144,7 @@ class SourceWriter:
         self._changes: dict[int, _Change] = {}
 
     def write(self, step: Step) -> SentRecord | None:
-        """Return the record of the step; None if the step refers to one that was left out."""
+        """Return the record of the step; None if the step refers to a step that was left out."""
         self._now_us += step.gap_us
         at_ms = self._now_us // 1000 + 5 + step.skew_ms
         if step.kind in ("garbage", "tombstone"):

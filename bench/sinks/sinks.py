@@ -94,7 +94,7 @@ class Sink:
 
 
 def sinks(place: Place, connection: psycopg.Connection) -> tuple[Sink, ...]:
-    """Return the sinks in the order of their measurement: the feed needs the projector's rows."""
+    """Return the sinks in the order of their runs. The feed needs the rows of the projector."""
     return (
         _archiver(place),
         _projector(connection),

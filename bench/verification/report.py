@@ -33,7 +33,7 @@ class Round:
     """One comparison, with the key of its planted row in `what` and the exit code of `verify`.
 
     `is_there` is True if the row was still wrong at the end. `named` are the reported keys.
-    `in_flight` is the number of rows that were in flight at the cut.
+    `in_flight` is the number of changed rows that readers had not applied yet at the comparison.
     `repaired` is the number of earlier tries of this round in which the wrong row was replaced and
     nothing was reported. `seconds` is the duration of the last try.
     """

@@ -63,7 +63,7 @@ class Counter:
         return text.format(**self._names()) + _IS_IT
 
     def is_there(self) -> sql.Composed:
-        """Return the query for the wrong row."""
+        """Return the query that finds the row while it is wrong."""
         return sql.SQL("SELECT FROM {table} WHERE ").format(**self._names()) + _IS_IT
 
     def _names(self) -> dict[str, sql.Composable]:

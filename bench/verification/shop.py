@@ -80,7 +80,10 @@ class Shop:
         return f"{self.location}|{sku}"
 
     def open(self) -> None:
-        """Count every item. Range the items that need an order; sell one unit of all others."""
+        """Count all items.
+
+        Then give a policy to the items that need an order, and sell one unit of each other item.
+        """
         sold = [*HOT, *_OTHERS, *AT_REST]
         with psycopg.connect(self.url, autocommit=True) as connection:
             connection.execute(_OPEN, {"location": self.location, "skus": [*sold, *NEEDED]})

@@ -139,7 +139,7 @@ def _kill(target: Target, partition: int) -> None:
 
 
 def _surplus(target: Target, sku: str) -> int:
-    """Return the read model's units minus the units by the facts, while no sale is in flight."""
+    """Return the read model's units minus the sum of the facts. Sales of the item pause."""
     key = target.shop.key(sku)
     with target.shop.without_sales(sku), target.reading() as connection:
         target.wait_until_now()

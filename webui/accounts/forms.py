@@ -74,7 +74,7 @@ class FactorForm(forms.Form):
 
 
 class NewPasswordForm(forms.Form):
-    """A password, typed twice. `NoKnownWords` also refuses one that is mostly the person's name."""
+    """A new password, typed twice. The two must be equal; validators check it later."""
 
     password = forms.CharField(required=False, strip=False)
     again = forms.CharField(required=False, strip=False)

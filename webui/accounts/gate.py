@@ -37,7 +37,7 @@ STREAMS: Final = frozenset({"live-stream"})
 
 
 class Gate(MiddlewareMixin):
-    """Middleware that refuses views without a rule, and limits requests to the user's scope."""
+    """Middleware that refuses views without a rule, and limits requests to the user's stores."""
 
     def process_request(self, _request: HttpRequest) -> None:
         """Start each request without access to any store."""
@@ -50,7 +50,7 @@ class Gate(MiddlewareMixin):
         _args: tuple[Any, ...],
         kwargs: dict[str, Any],
     ) -> HttpResponse | None:
-        """Limit the request to the user's scope, and refuse a requested location outside it."""
+        """Limit the request to the user's stores, and refuse a requested location outside them."""
         # The name includes its namespace, so `admin:login` is not taken for the route `login`.
         name = request.resolver_match.view_name if request.resolver_match else None
         if name in UNGUARDED | STREAMS:

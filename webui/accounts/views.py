@@ -37,7 +37,10 @@ _MINUTE_S: Final = 60
 
 
 class Login(LoginView):
-    """Log in: one answer for unknown names and wrong passwords, 429 after too many attempts."""
+    """Log in with a password. Unknown names and wrong passwords get the same response.
+
+    So nobody can find out which accounts exist. Beyond a limit of attempts, the status is 429.
+    """
 
     template_name = "accounts/login.html"
     redirect_authenticated_user = True
@@ -123,7 +126,7 @@ def code(request: HttpRequest) -> HttpResponse:
 
 
 def _pending_user(request: HttpRequest) -> User | None:
-    """Return the person who gave the right password less than five minutes ago."""
+    """Return the person who gave the right password less than five minutes ago, or None."""
     pending = request.session.get(_PENDING)
     if pending is None or time.time() - pending["at"] > _PENDING_S:
         request.session.pop(_PENDING, None)

@@ -142,7 +142,7 @@ class Following:
 
 @dataclass(slots=True)
 class Streams:
-    """The streams of this process."""
+    """The open streams of this web process. Their number is limited, also for each token."""
 
     open: dict[int, int] = field(default_factory=dict)  # {`id()` of a stream: number of its token}
 

@@ -30,7 +30,7 @@ class Frame(MiddlewareMixin):
     def process_response(
         self, request: HttpRequest, response: HttpResponseBase
     ) -> HttpResponseBase:
-        """Return the response; convert a refusal that isn't problem details yet."""
+        """Return the response. Convert a refusal into problem details if it has another format."""
         is_ours = request.path.startswith(ROOT)
         is_refusal = response.status_code >= _REFUSED
         if not is_ours or not is_refusal or response.headers.get("Content-Type") == MEDIA_TYPE:

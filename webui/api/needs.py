@@ -55,7 +55,9 @@ router = Router(tags=["needs"])
 
 
 class Need(Schema):
-    """A reorder need. `units` is the quantity to order, null once the need is closed.
+    """A reorder need: an order that the rules propose.
+
+    `units` is the quantity to order, null once the need is closed.
 
     A decision repeats `revision`, and is refused if the need has changed since. `waits` is true
     while the workers have not processed a person's decision yet.

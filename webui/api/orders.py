@@ -213,7 +213,7 @@ class Cancel(Given):
 
 
 class MoveDueDay(Given):
-    """Another due day."""
+    """Give an order line another due day."""
 
     action: Literal["move_due_day"]
     version: Version

@@ -140,7 +140,9 @@ class ShipPlanned(Given):
 
 
 class ReceiveTransfer(Given):
-    """The destination's command: units that arrived. `received_units` excludes damaged ones.
+    """Units that arrived. The destination's store sends this command.
+
+    `received_units` excludes damaged ones.
 
     A difference from the shipped units needs a reason.
     """

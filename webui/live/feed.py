@@ -82,7 +82,10 @@ class Feed:
             await consumer.stop()
 
     async def _seek(self, consumer: AIOKafkaConsumer) -> None:
-        """Seek each partition to its next offset, or else its end, within the retained offsets."""
+        """Seek each partition to its next unread offset; to its end if nothing was read before.
+
+        If the broker has deleted that record, the first retained offset follows.
+        """
         ends = await consumer.end_offsets(self._partitions)
         begins = await consumer.beginning_offsets(self._partitions)
         for partition in self._partitions:

@@ -25,7 +25,7 @@ _SUMS: Final = frozenset(
 
 
 def lines(terms: Iterable[Sequence[object]]) -> list[Line]:
-    """Return the terms as lines, in their order, without terms that have no value."""
+    """Return the terms (named inputs and steps) as lines. Leave out terms without a value."""
     return [
         _line(str(name), value if isinstance(value, int) else str(value))
         for name, value in terms

@@ -92,7 +92,10 @@ def status_of(
 
 
 def cover_of(*, available_to_sell_units: int, in_transit_units: int, rate_micro: int) -> int | None:
-    """Return the cover in hundredths of days (docs/domain.md 6.1), or None without demand."""
+    """Return the time that the stock lasts (docs/domain.md 6.1); None without demand.
+
+    The time is in hundredths of days.
+    """
     units = supply(available_units=available_to_sell_units, in_transit_units=in_transit_units)
     return cover_centidays(supply_units=units, rate_micro=rate_micro)
 
@@ -136,14 +139,14 @@ def cover_text(centidays: int | None) -> str:
 
 
 def signed_units_text(units: int | None) -> str:
-    """Return a movement with its sign: `+12`, `−3`, `0`."""
+    """Return a movement with its sign: `+12`, `−3`, `0`; a dash for None."""
     if units is not None and units > 0:
         return f"+{units:,}"
     return units_text(units)
 
 
 def signed_money_text(minor: int | None) -> str:
-    """Return an amount in minor units with its sign: `+1.20`, `−3.00`, `0.00`."""
+    """Return an amount in minor units with its sign: `+1.20`, `−3.00`, `0.00`; a dash for None."""
     return f"+{money_text(minor)}" if minor is not None and minor > 0 else money_text(minor)
 
 
@@ -158,12 +161,12 @@ def signed_counted_text(number: int, noun: str) -> str:
 
 
 def time_text(at_us: int | None) -> str:
-    """Return a time like `2026-11-21 10:42:07`, UTC."""
+    """Return a time like `2026-11-21 10:42:07`, UTC; a dash for None."""
     return UNKNOWN if at_us is None else times.time_text(at_us)
 
 
 def age_text(age_us: int | None) -> str:
-    """Return an age like `0.3 s`, `12 s`, `4 min`, `3 h` or `2 d`."""
+    """Return an age like `0.3 s`, `12 s`, `4 min`, `3 h` or `2 d`; "unknown" for None."""
     if age_us is None:
         return gettext("unknown")
     tenths = max(0, age_us) // 100_000
@@ -177,7 +180,7 @@ def age_text(age_us: int | None) -> str:
 
 
 def bytes_text(size: int | None) -> str:
-    """Return a size like `512 B`, `12.4 MiB` or `1.0 GiB`."""
+    """Return a size like `512 B`, `12.4 MiB` or `1.0 GiB`; "unknown" for None."""
     if size is None:
         return gettext("unknown")
     for unit, factor in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):

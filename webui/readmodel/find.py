@@ -100,7 +100,7 @@ class Card:
 
     @property
     def more_stores(self) -> int:
-        """Number of stores that have the item and are neither in `others` nor the person's."""
+        """Number of stores that have the item, without the person's store and those in `others`."""
         return self.stores - len(self.others) - (self.mine is not None)
 
 

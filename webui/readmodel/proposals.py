@@ -58,7 +58,7 @@ class Proposal(Decidable):
 
 @dataclass(frozen=True, slots=True)
 class ReorderProposal(Proposal):
-    """One reorder need."""
+    """One reorder need (order that the rules propose), with a person's last decision on it."""
 
     reorder_id: str
     supplier: str
@@ -200,7 +200,9 @@ _BEFORE: Final = """NOT EXISTS (SELECT FROM app.reorder_proposal WHERE reorder_i
 def reorder_proposals(
     *, view: str, location: str = "", supplier: str = "", after: str = "", rows: int = DESK_ROWS
 ) -> list[ReorderProposal]:
-    """Return the proposals that follow `after`, by supplier; closed proposals newest first.
+    """Return up to `rows` reorder proposals of a view, after the proposal `after`.
+
+    They are ordered by supplier; closed ones are ordered from the newest to the oldest.
 
     The page starts after a proposal and not after a number of rows. So approving the proposals of
     one page doesn't shift the next page.

@@ -1,4 +1,4 @@
-"""Queries of rejected records, and of the marks with which people settle them."""
+"""Queries of rejected records, and of people's decisions to replay or dismiss them."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -102,7 +102,7 @@ def reasons() -> list[ReasonCount]:
 
 
 def waiting() -> str:
-    """Return the number of unsettled records as text, capped at "1,000+"."""
+    """Return the number of rejected records without a decision as text, capped at "1,000+"."""
     found = int(select_value(_WAITING, {"most": COUNTED_TO}))
     return f"{COUNTED_TO:,}+" if found >= COUNTED_TO else str(found)
 

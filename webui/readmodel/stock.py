@@ -233,7 +233,7 @@ def stock_rows(keys: list[str]) -> list[StockRow]:
 
 
 def listed_rows(keys: list[str]) -> list[StockRow]:
-    """Return the rows of these keys without those that the stock list leaves out."""
+    """Return the rows of these keys; leave out keys that the stock list doesn't show."""
     sql = f"{_ROW} WHERE s.inv_key = ANY(%(keys)s) AND {LISTED_SQL} ORDER BY s.inv_key"
     return select(sql, {"keys": keys}, StockRow)
 

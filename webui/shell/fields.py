@@ -193,9 +193,9 @@ class DaysField(SyntaxField):
 
 
 class PercentField(SyntaxField):
-    """A share like `19` or `7.5` per cent, within [low, high] parts; 1 per cent is `parts` parts.
+    """A share like `19` or `7.5` per cent; its value is a number of parts within [low, high].
 
-    `parts` is 100 for a column in ten-thousandths, and 10 for a column in thousandths.
+    One per cent is `parts` parts: 100 for a column in ten-thousandths, 10 for one in thousandths.
     """
 
     def __init__(self, *, parts: int, low: int = 0, high: int, **options: Unpack[Options]) -> None:
@@ -232,7 +232,7 @@ class DayField(SyntaxField):
 
 
 class MomentField(SyntaxField):
-    """A time as a `datetime-local` input sends it. Without a UTC offset, it is stores' local time.
+    """A time as a `datetime-local` input sends it; without a UTC offset, by the stores' clock.
 
     The value is in UTC. A time that the clock skips in spring is refused. A time that the clock
     shows twice in autumn is read as the first of the two.

@@ -140,7 +140,7 @@ def frame_of(
 
 
 def _may(request: HttpRequest) -> Collection[str]:
-    """Return the person's abilities, without those for all stores if they work in some stores."""
+    """Return the person's abilities; leave out `OF_ALL_STORES` if they work in some stores only."""
     may = abilities(request.user)
     return may if stores_of(request.user).everywhere else may - OF_ALL_STORES
 

@@ -37,7 +37,7 @@ def die(error: BaseException) -> Never:
 
 
 class Partitions:
-    """The partitions of this process, as the `Handler` that lanes call."""
+    """The assigned partitions. Lanes (queues of fetched records) call it as their `Handler`."""
 
     def __init__(self, options: Options) -> None:
         self.producers = PartitionProducers(options.bootstrap, options.name)

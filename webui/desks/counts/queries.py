@@ -123,7 +123,7 @@ class StoredEntry:
 
 
 def stored(sheet_id: int, entry_ids: Sequence[UUID]) -> list[StoredEntry]:
-    """Return these entries of a sheet."""
+    """Return the entries of a sheet with these ids, as they are stored."""
     sql = """SELECT e.entry_id::text AS id, e.sku, e.units FROM app.count_entry e
              WHERE e.sheet_id = %(sheet)s AND e.entry_id = ANY(%(ids)s)"""
     return select(sql, {"sheet": sheet_id, "ids": list(entry_ids)}, StoredEntry)
@@ -156,7 +156,7 @@ class ItemToRecount:
 
 @dataclass(frozen=True, slots=True)
 class WaitingCount:
-    """A draft count with the effect of its approval."""
+    """A count that waits for approval, and the effect of its approval on stock."""
 
     id: int
     inv_key: str
@@ -233,9 +233,9 @@ IS_WAITING_SQL: Final = "c.status = 'draft' AND (%(location)s = '' OR c.location
 def waiting_counts(
     *, location: str = "", after: tuple[str, int] = ("", 0), rows: int = 100
 ) -> list[WaitingCount]:
-    """Return drafts without a decision, at most `rows`, by location, oldest first.
+    """Return counts that wait for approval, at most `rows`, by location, oldest first.
 
-    `after` is the location and id of the last draft of the previous page.
+    `after` is the location and id of the last count of the previous page.
     """
     sql = f"""{WAITING_COLUMNS} {WAITING_FROM} WHERE {IS_WAITING_SQL}
         AND (c.location, c.id) > (%(after)s, %(after_id)s)
@@ -247,7 +247,7 @@ def waiting_counts(
 def items_to_recount(*, location: str = "") -> list[ItemToRecount]:
     """Return the items that need a second blind count, without their expected units.
 
-    Only the first 100 drafts by location and id are searched.
+    Only the first 100 waiting counts by location and id are searched.
     """
     return [
         ItemToRecount(draft.location, draft.sku, draft.name, draft.counted_at)

@@ -32,7 +32,7 @@ class ActForm(PageForm):
 
 
 class VerdictForm(PageForm):
-    """A verdict with its reason, and how many keys may begin to differ after an approval."""
+    """A verdict on a review, its reason, and the number of keys that may yet begin to differ."""
 
     action = CodeField((APPROVED, REJECTED, WITHDRAWN), label="verdict")
     command_id = UuidField()

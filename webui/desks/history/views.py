@@ -126,7 +126,10 @@ def _show_request(request: HttpRequest, number: int, refusal: Refusal | None) ->
 
 
 def _sides_to_compare(found: Request, document: Any) -> dict[str, str]:  # noqa: ANN401 -- JSON
-    """Return A and B of the comparison that follows a finished run, or {} for another request."""
+    """Return the runs A and B that a comparison with this finished run preselects.
+
+    The result is {} for any other request.
+    """
     run = document.get("run") if isinstance(document, dict) else None
     if found.kind != kinds.RUN or found.state != DONE or not run:
         return {}

@@ -72,7 +72,7 @@ class OrderRow:
 
     @property
     def status(self) -> str:
-        """One status for the complete order, as a message id."""
+        """One status for the complete order, as a message id of gettext."""
         return order_status(
             lines=self.lines,
             drafts=self.drafts,

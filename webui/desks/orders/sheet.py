@@ -25,7 +25,7 @@ LINE_COLUMNS: Final = (
 
 
 def order_status(*, lines: int, drafts: int, closed: int, units: int, open_units: int) -> str:
-    """Return one status for the complete order, as a message id."""
+    """Return one status for the complete order, as a message id of gettext."""
     if drafts:
         return "draft"
     if closed == lines:

@@ -26,7 +26,7 @@ def _days(column: str, label: str, *used: Use) -> Field:
 
 
 def _in(families: Iterable[Family], **others: str) -> Use:
-    """Return the condition that the family is one of `families` and `others` have their values."""
+    """Return the condition: the family is in `families`, and other fields have these values."""
     codes = tuple(family.code for family in families)
     return {"replenish_family": codes, **{name: (value,) for name, value in others.items()}}
 

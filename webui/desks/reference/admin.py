@@ -60,7 +60,7 @@ class LocationAdmin(WrittenTable):
 
 @admin.register(Supplier, site=site)
 class SupplierAdmin(WrittenTable):
-    """Suppliers by name; buyers agree the terms."""
+    """Codes and names of suppliers. Buyers change the terms on the suppliers desk."""
 
     plural = gettext_noop("Suppliers")
     note = gettext_noop(
@@ -116,7 +116,7 @@ class PersonAdmin(ReadTable):
 
 @admin.register(Group, site=site)
 class RoleAdmin(ReadTable):
-    """Roles with their rights, which are code (`webui.accounts.roles`)."""
+    """The list of roles with their rights. `webui.accounts.roles` defines the rights."""
 
     plural = gettext_noop("Roles")
     note = gettext_noop(

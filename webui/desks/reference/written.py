@@ -187,7 +187,7 @@ class WrittenTable(ReadTable):
         return page
 
     def _shown(self, request: HttpRequest, code: str) -> str:
-        """Return the described columns as JSON.
+        """Return the columns that a command changes (`described`), with their values, as JSON.
 
         A refused form keeps the values that it was rendered with.
 

@@ -116,7 +116,7 @@ class PicksForm(PageForm):
 
     @property
     def ticked(self) -> list[str]:
-        """The values of all ticked boxes, also of refused ones."""
+        """The values of all ticked boxes, also values that the form refuses."""
         found = self.fields["pick"].widget.value_from_datadict(self.data, self.files, "pick")
         return list(found or ())
 

@@ -118,7 +118,7 @@ def _far_units(found: selectors.ReorderProposal, form: Typed) -> int | None:
 
 
 def _ignored(found: selectors.ReorderProposal) -> str:
-    """Name the warnings of the need that are no condition of automatic orders (domain.md 7)."""
+    """Return the names of the warnings that don't stop an automatic order (domain.md 7)."""
     warnings = (
         (BELOW_ZERO, found.on_hand_units is not None and found.on_hand_units < 0),
         (MAYBE_MISSING, is_phantom_suspect(found.inv_key)),

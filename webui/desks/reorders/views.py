@@ -165,7 +165,7 @@ def show_desk(
 
 
 def _name_of_refused(refusal: Refusal | None) -> str:
-    """Return the name of the need that was refused, or an empty text for none or several."""
+    """Return the name of the refused need; an empty text if no need or several were refused."""
     name = name_of(refusal.proposal) if refusal and refusal.proposal else ""
     return name if refusal and name != refusal.proposal else ""
 

@@ -48,7 +48,9 @@ GROUP BY s.id, s.made_by, s.status, s.due_at ORDER BY s.id DESC LIMIT 5
 
 @dataclass(frozen=True, slots=True)
 class Send:
-    """A send of a person: it waits, or it has ended and the person has not closed its notice.
+    """A send (request to send orders) of a person, which waits ten seconds or has ended.
+
+    The notice about an ended send stays on the page until the person closes it.
 
     `refs` are the orders that were sent, `picked` the draft orders that the person picked.
     `left_ms` is the time until the deadline, `late_ms` the time since the deadline. `refused` has

@@ -26,7 +26,7 @@ class FactPage:
 
     @property
     def total_units(self) -> int:
-        """On-hand by all facts of the key."""
+        """On-hand: the sum of all facts of the key."""
         return self.newest.running_units if self.newest else 0
 
     @property

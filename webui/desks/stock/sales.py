@@ -11,7 +11,7 @@ SESSIONS_SHOWN: Final = 12
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """The newest hopping window of one span, with its label."""
+    """The sales of the last hour, 24 hours or 7 days: a hopping window with the span's label."""
 
     name: str
     hop: Hop

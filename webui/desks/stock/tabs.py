@@ -50,7 +50,7 @@ class Shown:
 
     @property
     def explained(self) -> Explained | None:
-        """The explanation; None while the read model has no level of the key."""
+        """The explanation; None while the read model has no row of the key."""
         return None if self.level is None else explained(self.level, self.live)
 
     @property

@@ -15,7 +15,7 @@ from webui.readmodel import explain
 
 @dataclass(frozen=True, slots=True)
 class ShownWindow:
-    """A window and its late lines in the ledger."""
+    """A ten-minute window, and its sale and return lines that arrived after it had closed."""
 
     window: explain.Window
     late: tuple[explain.Fact, ...]

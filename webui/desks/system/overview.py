@@ -42,7 +42,7 @@ class Overview:
 
 
 def overview() -> Overview:
-    """Probe the chain and return everything that the page shows."""
+    """Probe all stages from Postgres to the pages; return everything that the page shows."""
     errors = last_errors()
     links = with_errors(chain(), errors)
     now_us = us_of(database_now())

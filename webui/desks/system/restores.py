@@ -34,7 +34,7 @@ class PastRestore:
 
 @dataclass(frozen=True, slots=True)
 class RestoreTotals:
-    """Restores of the last 24 hours: their number, the longest in seconds, the number `kept`."""
+    """Restores of the last 24 hours: their number, the longest in seconds, those with `kept`."""
 
     restores: int
     longest_s: Decimal | None

@@ -1,4 +1,4 @@
-"""Logic revisions that decide or have decided: the newest row decides, no row is changed.
+"""Logic revisions (versions of the rules) that decide or have decided. The newest row decides.
 
 A database that has decisions already continues with the revision that made them.
 """
