@@ -89,7 +89,7 @@ class Server(uvicorn.Server):
 
     @override
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """On SIGTERM or SIGINT, end all event streams by closing the hub. Then stop the server."""
+        """End all event streams on SIGTERM or SIGINT by closing the hub. Then stop the server."""
         HUB.close()
         super().handle_exit(sig, frame)
 
