@@ -3,8 +3,8 @@
 Decision 0032: a need's id names the record that opened it, so other rules give other ids. A need of
 run A and one of run B form a pair if both are open at the same record. A need is in one pair at
 most, with the earliest-opened need of the other run. Example: [10, 90) is a need that is open from
-offset 10 until offset 90. A has [10, 90); B has [12, 30) and [40, 95). [10, 90) and [12, 30) form a pair,
-and [40, 95) is only in B. The same holds for price proposals.
+offset 10 until offset 90. A has [10, 90); B has [12, 30) and [40, 95). [10, 90) and [12, 30) form a
+pair, and [40, 95) is only in B. The same holds for price proposals.
 """
 
 from collections.abc import Iterator, Sequence
