@@ -1,7 +1,8 @@
 """Commit to pixel: latency from a sale committed through SQL to the changed number on a page.
 
-A real browser shows the stock list of the benchmark's own location. The benchmark commits single
-lines at a rate, for one row after the other. The page records the wall clock after the frame that
+A real browser shows the stock list of the benchmark's own location. The benchmark commits sale
+lines at a given rate, one line for each row of the list in turn. With `basket` above 1, a commit
+has up to `basket` lines, each of another row. The page records the wall clock after the frame that
 paints a changed cell. Several commits may change a cell at once. So a commit counts as shown when
 its cell first shows this commit or a later one.
 

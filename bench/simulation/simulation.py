@@ -122,7 +122,7 @@ class Simulation:
     # The interface to processes.
 
     async def reach(self, process: Process, effect: str) -> None:
-        """Wait until the scheduler selects the effect. It ignores effects of ended processes."""
+        """Wait until the scheduler selects the effect. For an ended process it never does."""
         turn = self.loop.create_future()
         if self._is_current(process):
             self._waiting.append(Waiting(process, effect, turn))

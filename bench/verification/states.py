@@ -158,7 +158,10 @@ def _changed(content: bytes, units: int) -> bytes:
 
 
 def _newest(settings: Connections, topic: str, key: str, prefix: bytes) -> tuple[bytes, bytes]:
-    """Return topic key and content of the newest record whose topic key begins with `prefix`."""
+    """Return record key and value of the newest record of the item `key` that has a value.
+
+    Its record key is `prefix`, or begins with it if `prefix` ends with `@` (a window row).
+    """
     newest: tuple[bytes, bytes] | None = None
     for message in _after(settings, topic, partition_of(key.encode(), settings.partitions), None):
         is_of_key = message.key() == prefix or prefix.endswith(b"@")

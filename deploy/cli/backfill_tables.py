@@ -1,4 +1,4 @@
-"""`inventory backfill tables`: write a run and its log as typed Parquet tables."""
+"""`inventory backfill tables`: write typed Parquet tables of a run and of the log that it read."""
 
 from pathlib import Path
 from typing import Annotated

@@ -185,9 +185,9 @@ def first_centidays(policy: ItemLocation) -> int:
 
 
 def batch_centidays(policy: ItemLocation) -> int:
-    """Return the time whose demand gives S - s, in hundredths of a day.
+    """Return a time in hundredths of a day: S - s is computed from the demand of this time.
 
-    Only families of shape `TWO_LEVELS` have it.
+    Only families of shape `TWO_LEVELS` have such a time.
     """
     return span_of(policy, family_of(policy).batch_column)
 

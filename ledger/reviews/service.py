@@ -116,8 +116,8 @@ def decide_review(
 
     Raises:
         ServiceError: the person may not decide, or requested the review.
-        Conflict: the review is decided already, or an open review of this revision is for other
-            rules.
+        Conflict: the review is decided already. An approval is also refused while another review
+            of the same logic revision, for rules with another hash, is waiting or approved.
     """
     require_role(actor, REVIEWERS)
     if decision.verdict == APPROVED and actor == review.requested_by:

@@ -55,7 +55,11 @@ class Sender:
                     self.stop.wait(RETRY_AFTER_S)
 
     def step(self, pool: ThreadPoolExecutor) -> None:
-        """Execute one round: heartbeat, revocations, new messages, a task per due webhook."""
+        """Execute one round.
+
+        Report that the process is alive, stop the webhooks of ended tokens and disabled accounts,
+        and queue new messages. Then start a task for each due webhook that has none.
+        """
         from ledger.webhooks import queue, sender  # noqa: PLC0415 -- after setup
 
         report_alive(SERVICE, {"sending": len(self.sending), "sent": self.sent})

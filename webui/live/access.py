@@ -23,7 +23,7 @@ TOKEN_AGE_S: Final = 12 * 3600
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The keys that a page wants to follow, its session, and the user for whom it was made.
+    """The keys that a page wants to follow, its session, and the user for whom the page was made.
 
     `user_id` is None if the keys lack a valid signature.
     """

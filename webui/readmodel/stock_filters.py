@@ -170,7 +170,8 @@ def _search(text: str) -> Search:
 def _places(words: list[str]) -> dict[str, list[str]]:
     """Return {word: codes of the locations whose code or name contains it}.
 
-    Words that begin a word of any product are left out.
+    A word that also matches the code or name of a product is left out, for example `kessel` if a
+    product has the name `teekessel`.
     """
     found: dict[str, list[str]] = {}
     for place in select(_PLACES, {"words": words}, Choice) if words else []:

@@ -62,9 +62,9 @@ class WorkerRow:
 
 
 def partition_rows(answered: Sequence[dict[str, Any]], now_us: int) -> list[PartitionRow]:
-    """Return a row for each partition, from the map `answered` that a worker returned.
+    """Return a row for each partition. `answered` is a worker's answer, one dict per partition.
 
-    If no worker has answered, the rows name no worker.
+    If no worker has answered, `answered` is empty, and the rows name no worker.
     """
     read_model = as_of_by_partition(ON_HAND_CHANGELOG)
     held = answered or tuple(_without_worker(range(PARTITIONS)))
