@@ -176,9 +176,9 @@ def protection_centidays(policy: ItemLocation) -> int:
 
 
 def first_centidays(policy: ItemLocation) -> int:
-    """Return the time whose demand gives the first computed level, in hundredths of a day.
+    """Return a time in hundredths of a day: the first level is computed from its demand.
 
-    It is the family's `span_column`, or the protection time if the family has none.
+    The time is in the family's `span_column`, or is the protection time if the family has none.
     """
     column = family_of(policy).span_column
     return span_of(policy, column) if column else protection_centidays(policy)

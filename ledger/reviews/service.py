@@ -75,7 +75,8 @@ def request_review(request: RequestReview, *, actor: str) -> Review:
 
     Raises:
         ServiceError: the person may not request reviews, or nothing differs.
-        Conflict: an open review of this revision is for other rules.
+        Conflict: a review of the same logic revision, for rules with another hash, is waiting or
+            approved.
     """
     require_role(actor, REVIEWERS)
     if not request.keys:
