@@ -65,12 +65,12 @@ def register(worker: Measurable) -> Readings:
     _of_ownership(readings, worker)
     _of_snapshots(readings, worker)
     gauge = readings.gauge
-    gauge("logic_revision", "Number of the rules", lambda: one(LOGIC_REVISION))
+    gauge("logic_revision", "Version number of the rules", lambda: one(LOGIC_REVISION))
     gauge("generation", "Number of the source log", lambda: one(worker.settings.generation))
     gauge("ready", "1 while all assigned partitions are restored", lambda: one(is_ready(worker)))
     gauge(
         "watchdog_silent_seconds",
-        "Longest time for which the worker has handled none of a partition's waiting records",
+        "Longest time, of all partitions, for which records have waited while none was handled",
         lambda: one(worker.watchdog.silent_s(time.monotonic(), _lags(worker))),
     )
     gauge(

@@ -70,7 +70,7 @@ class Metrics:
         )
         self._freshness = self._histogram(
             "freshness_seconds",
-            "Time from a heartbeat row's commit in Postgres until the worker commits its record",
+            "Time from a heartbeat row's commit in Postgres to the commit of this row's chunk",
             _FRESH_S,
         )
         self._loop_delay = self._histogram(
