@@ -92,9 +92,9 @@ def attempt(unit: ArchiveUnit, results: Path) -> ManifestRow | UnitFailed:
 
 
 def recompute(unit: ArchiveUnit, results: Path, at: CurrentRecord | None = None) -> ManifestRow:
-    """Fold the records of one partition and bucket in offset order.
+    """Fold the records of `unit`, one bucket of one partition, in offset order.
 
-    Return its manifest row with counts and digests.
+    Return the unit's manifest row with counts and digests.
     """
     sink = RunSink(results, unit.name)
     try:

@@ -28,7 +28,7 @@ from inventory.tables.sale_line import SaleLine
 
 @dataclass(frozen=True, slots=True)
 class _Move:
-    """Units that one row moves into or out of stock. A count has its counted units instead."""
+    """Units that one row moves into or out of stock; for a count, the units that were counted."""
 
     inv_key: str
     at_us: int

@@ -11,7 +11,11 @@ from deploy.stack.home import Home, default_home, write_json
 
 
 def main() -> None:
-    """Write the retailer, its incidents and one login per role unless they exist already."""
+    """Write the demo retailer, its prepared incidents, and one login per role.
+
+    The incidents are problems that people find on the pages, such as a price below its floor. What
+    exists already is not written again.
+    """
     setup_django()
     from bench.retailer.demo import seed_demo  # noqa: PLC0415 -- needs Django set up
     from bench.retailer.morning import begin_morning  # noqa: PLC0415 -- needs Django set up

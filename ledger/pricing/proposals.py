@@ -59,7 +59,7 @@ def approve_price(
 ) -> PriceWritten | PriceWrittenBefore:
     """Approve a proposal and write its price, in one transaction.
 
-    The price starts at the proposal's time or with the next window, whichever is later. If the
+    The price starts at the proposed start time, or with the next window if that is later. If the
     proposal was approved before, write nothing and return the price that the earlier approval
     wrote.
 

@@ -74,7 +74,10 @@ def _write(plans: Sequence[Plan], approver: Approver, known: Known) -> dict[str,
 
 
 def _orders(plans: Sequence[Plan], approver: Approver) -> dict[tuple[str, str], str]:
-    """Return the `order_ref` by supplier and location; lock the orders in sorted order."""
+    """Return the `order_ref` of the order that gets the lines of each supplier and location.
+
+    The orders are locked or created sorted by supplier and location, to prevent deadlocks.
+    """
     groups = sorted(set[tuple[str, str]]().union(*(plan.groups for plan in plans)))
     return {group: _order_of(*group, approver) for group in groups}
 

@@ -1,4 +1,4 @@
-"""Signed cookie by which a browser that has logged in to an account before is recognised.
+"""Signed cookie by which the login recognises a browser that was logged in to an account before.
 
 The cookie holds a random id and keyed hashes of up to twenty accounts. It has several accounts,
 because people share the tills and tablets of a store. The cookie gives no access. Wrong passwords

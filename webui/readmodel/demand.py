@@ -136,7 +136,10 @@ def parameters(location: str, now_us: int) -> dict[str, Any]:
 
 
 def hints(location: str, now_us: int) -> list[Hint]:
-    """Return up to 50 keys whose demand method does not fit, the widest gaps first."""
+    """Return up to 50 keys whose demand method does not fit their sales.
+
+    The key with the longest mean time between its selling days comes first.
+    """
     return select(_HINTS, parameters(location, now_us), Hint)
 
 

@@ -75,9 +75,10 @@ def explained(at: AtRecord) -> Explained | None:
 
 
 def explained_state(at: AtRecord, state: KeyState) -> Explained | None:
-    """Return the explanation of `state`, the key's state after the record, by this tree's rules.
+    """Explain `state` by the rules of this source tree.
 
-    Return None if the run read no such record. The exceptions are those of `explained`.
+    `state` is the state of the key `at.key` after its record at `at.offset`. Return None if the run
+    has not read this record. The exceptions are those of `explained`.
     """
     for record, _admission, _generation in _records(load(at.run), at):
         if record.offset == at.offset:

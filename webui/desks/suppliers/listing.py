@@ -74,6 +74,6 @@ def card_page(place: Place, *, supplier: str, location: str) -> Page[ListedCard]
 
 
 def card_totals(*, supplier: str, location: str) -> Totals:
-    """Return the numbers of scorecards and suppliers of all pages."""
+    """Return the number of scorecards on all pages, and the number of their suppliers."""
     sql = f"SELECT count(*) AS cards, count(DISTINCT c.supplier) AS suppliers {_FROM}"
     return select_one(sql, {"supplier": supplier, "location": location}, Totals) or Totals(0, 0)

@@ -268,7 +268,7 @@ def _worker_state(url: str) -> str:
 
 
 def read_model() -> Link:
-    """Return the stage of the read model: the projector's lag and the oldest partition's age."""
+    """Return the stage of the read model: the projector's lag and the age of the oldest data."""
     age_us = select_value(
         """SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint - min(as_of_us)
            FROM read_model.sink_position WHERE sink = 'projector' AND topic = %(topic)s""",

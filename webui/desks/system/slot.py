@@ -59,7 +59,10 @@ class Slot:
 
     @property
     def state(self) -> str:
-        """The state: `down` from the alarm threshold on, `slow` from the warning on, else `ok`."""
+        """The state: `down` from `alarm_bytes` of retained WAL, `slow` from `warn_bytes`, or `ok`.
+
+        It is also `down` if WAL that the slot needs is lost or no longer protected.
+        """
         retained = self.retained_bytes
         if retained is None or self.wal_status in _LOST or retained >= self.alarm_bytes:
             return "down"
