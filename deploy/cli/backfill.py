@@ -79,10 +79,9 @@ def run(
     """Recompute every key from the first record on, with the rules that the workers use.
 
     With --code, --ref or --set the run uses other rules, with a logic revision of their own.
-    `backfill publish` can then make the states of the run the states of that revision. `backfill
-    plan` shows what a run would do. The command refuses a run that could not be published, unless
-    --what-if allows it. A run with --from has all states, but only the decisions after the end of
-    the run from which it starts. Such a run can't be published or compared.
+    `backfill publish` can then make the run's states the states of that revision. `backfill plan`
+    shows what a run would do. Without --what-if, a run that can't be published is refused. A run
+    with --from has only the decisions after its base run's end. It can't be published or compared.
     """
     filters = (key, store, item, supplier)
     request = options.request_of(engine, until, buckets, filters, archive, base)

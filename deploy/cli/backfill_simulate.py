@@ -111,10 +111,9 @@ def simulate(
     """Simulate the archived history with other parameters: fill rate, stock, orders, margin.
 
     The simulation replaces the purchase orders and receipts of history by those that follow from
-    the decisions of the rules. It publishes nothing and needs no stack. Besides the scenarios that
-    you give, it always simulates a baseline: a scenario without changes. These options apply to
-    all scenarios and to the baseline: --approval-minutes, --order-days, --lead-times, --demand and
-    --parameters.
+    the decisions of the rules. It publishes nothing and needs no stack. It always adds a baseline:
+    a scenario without changes. These options apply to all scenarios: --approval-minutes,
+    --order-days, --lead-times, --demand and --parameters.
     """
     from analytics.engines.selection import Selection  # noqa: PLC0415 -- loads Parquet
     from analytics.simulation import engine as engines  # noqa: PLC0415 -- loads Parquet

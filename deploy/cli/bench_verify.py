@@ -27,9 +27,8 @@ def bench_verify(
 ) -> None:
     """Test `verify`: run it many times under load, with and without a planted wrong row.
 
-    Exit 1 if `verify` reported a difference on correct data, or did not report a wrong row. Exit 2
-    if a round could not compare. The command plants wrong rows only at a location of its own, and
-    corrects each row after the comparison.
+    Exit 1 if `verify` reported a difference on correct data, or missed a wrong row. Exit 2 if a
+    round could not compare. Wrong rows are only at the command's own location, for one round.
     """
     option_checks.check_int("--rounds", rounds)
     option_checks.check_int("--load", load)
