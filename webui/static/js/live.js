@@ -7,6 +7,7 @@ const LIVE_MS = 3_000;
 const OFFLINE_MS = 60_000;
 const SILENT_MS = 4_000; // an age arrives each second: a longer silence is a lost stream
 const RETRY_MOST_MS = 5_000;
+const MARKED_MS = 1_000;
 
 const state = {
   source: null,
@@ -21,6 +22,8 @@ const state = {
   retryMs: 500,
   retry: 0,
 };
+
+const marked = new WeakMap(); // the timer that ends the mark, by cell
 
 export function startLive() {
   const pill = document.getElementById("pill");
@@ -169,10 +172,11 @@ function writeCells(row, { cells, status }) {
   return changed;
 }
 
+/** Mark the cell for a second. An animation would paint each frame while many rows change. */
 function highlight(cell) {
-  cell.classList.remove("fresh");
-  requestAnimationFrame(() => cell.classList.add("fresh"));
-  setTimeout(() => cell.classList.remove("fresh"), 1_000);
+  clearTimeout(marked.get(cell));
+  cell.classList.add("fresh");
+  marked.set(cell, setTimeout(() => cell.classList.remove("fresh"), MARKED_MS));
 }
 
 function showFactsChanged() {
