@@ -124,7 +124,8 @@ def wait_ready(home: Home, progress: StepCallback = lambda _: None) -> Runtime:
     """Return the runtime of a starting stack once it is ready. Pass its steps to `progress`.
 
     Raises:
-        StackError: the start failed, a service ends repeatedly, or it took too long.
+        StackError: the start failed, a service ends repeatedly, or the start took too long. After
+            a failed start, the supervisor has ended, too.
     """
     deadline = time.monotonic() + _START_S
     reported = 0
@@ -136,13 +137,22 @@ def wait_ready(home: Home, progress: StepCallback = lambda _: None) -> Runtime:
         if runtime.phase == "ready" and runtime.running:
             return _without_halted(runtime)
         if runtime.phase == "failed" or not runtime.running:
-            message = runtime.error or "the supervisor ended"
-            raise StackError(message, repair=runtime.repair or "inventory logs supervisor")
+            raise _failed(runtime)
         # The capture of a generation may take longer, for which the supervisor has its own limit.
         if time.monotonic() > deadline and generation_of(home).captured:
             message = f"the stack is still starting after {_START_S:.0f} s"
             raise StackError(message, repair="inventory down && inventory up --detach")
         time.sleep(_POLL_S)
+
+
+def _failed(runtime: Runtime) -> StackError:
+    """Return the error of a failed start, once its supervisor has stopped all services and ended.
+
+    Until then, `inventory doctor` would check a running stack.
+    """
+    wait_until(lambda: not runtime.running, timeout_s=_STOP_S)
+    message = runtime.error or "the supervisor ended"
+    return StackError(message, repair=runtime.repair or "inventory logs supervisor")
 
 
 def wait_down(home: Home) -> None:

@@ -2,11 +2,13 @@
 
 import json
 import os
+import subprocess
 import sys
 import threading
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -15,7 +17,7 @@ from deploy.stack import daemon
 from deploy.stack.context import Context, Options
 from deploy.stack.home import Home
 from deploy.stack.processes import identify, wait_until
-from deploy.stack.runtime import Runtime, read_runtime
+from deploy.stack.runtime import Runtime, read_runtime, write_runtime
 from deploy.stack.service import Service
 from deploy.stack.start_order import StartThread
 from deploy.stack.supervisor import Supervisor
@@ -89,6 +91,23 @@ def test_a_part_that_halts_and_names_its_repair_does_not_end_the_start(
         daemon.wait_ready(home)
     assert told.value.repair == "inventory workers rebuild --yes"
     assert [step["step"] for step in read_runtime(home).steps] == ["restoring"]
+
+
+def test_a_failed_start_is_reported_once_its_supervisor_has_ended(tmp_path: Path) -> None:
+    home = Home(tmp_path / "home")
+    home.create()
+    with subprocess.Popen(SLEEP) as stopping:  # noqa: S603 -- a constant command
+        me = identify(stopping.pid)
+        failed = Runtime(supervisor_pid=me.pid, supervisor_ticks=me.started, phase="failed")
+        write_runtime(home, replace(failed, error="no room"))
+        ends = threading.Timer(WITHIN_S, stopping.kill)
+        ends.start()
+
+        with pytest.raises(StackError, match="no room"):
+            daemon.wait_ready(home)
+
+        assert not read_runtime(home).running
+        ends.join()
 
 
 def ticks() -> int:
