@@ -4,10 +4,12 @@ import gc
 import os
 import random
 import signal
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
+from django.conf import settings as django_settings
+from django.utils import translation
 from hypothesis import HealthCheck, settings
 from xdist.remote import Producer
 
@@ -68,6 +70,17 @@ def pytest_collection() -> Generator[None, object, object]:
         return (yield)
     finally:
         gc.enable()
+
+
+@pytest.fixture(autouse=True)
+def reset_language() -> Iterator[None]:
+    """Deactivate the language of the test's last request, which Django keeps for the thread.
+
+    Otherwise a test that calls a function of a page would get texts in this language.
+    """
+    yield
+    if django_settings.configured:
+        translation.deactivate()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
