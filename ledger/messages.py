@@ -117,7 +117,7 @@ def gettext_noop(text: str) -> str:
 
 
 def untranslated(one: str, many: str = "", number: int = 1) -> str:
-    """Return the English singular or plural: the `Translate` of programs, logs and the API."""
+    """Return the English singular or plural. Programs, logs and the API use it as `Translate`."""
     return many if many and number != 1 else one
 
 

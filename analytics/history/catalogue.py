@@ -24,15 +24,22 @@ def diff_name(file: str) -> str:
 def _diff_table(name: str) -> HistoryTable:
     kinds = {str(arrow): kind for kind, arrow in ARROW.items()}
     columns = tuple(
-        Column(field.name, kinds[str(field.type)], _side(field.name)) for field in SCHEMAS[name]
+        Column(field.name, kinds[str(field.type)], _side(name, field.name))
+        for field in SCHEMAS[name]
     )
     return HistoryTable(diff_name(name), OF_DIFF, _GRAINS[name], columns)
 
 
-def _side(name: str) -> str:
-    """Return the note of a column: its side (A or B), and the meaning of its unprefixed name."""
+def _side(table: str, name: str) -> str:
+    """Return the note of a column: its side (A or B), and the meaning of its unprefixed name.
+
+    A note of `table` and complete name takes precedence, and has no side.
+    """
+    if (whole := DIFF_NOTES.get(f"{table}.{name}")) is not None:
+        return whole
     start = next((start for start in _SIDES if name.startswith(start)), "")
-    meaning = DIFF_NOTES.get(name.removeprefix(start), "")
+    plain = name.removeprefix(start)
+    meaning = DIFF_NOTES.get(f"{table}.{plain}", DIFF_NOTES.get(plain, ""))
     return f"{_SIDES[start]}: {meaning}".removesuffix(": ") if start else meaning
 
 

@@ -21,9 +21,9 @@ Windows = dict[int, WindowRow]
 def after_movements(stock: Stock, effects: Effects, horizon_at_us: int | None) -> Stock:
     """Return the stock after the effects of one record.
 
-    If a count follows a movement, the movement changes that count's variance. If no count follows,
-    it changes on-hand. A movement before the horizon also changes `opening_units` (on-hand at the
-    horizon), unless `opening_count` follows it.
+    If a retained count follows a movement, the movement changes that count's variance. If none
+    follows, it changes on-hand. A movement before the horizon also changes `opening_units` (on-hand
+    at the horizon). But if the last count before the horizon follows it, it only changes shrink.
     """
     on_hand, shrink = stock.on_hand_units, stock.shrink_units
     total, opening = stock.sum_movements_units, stock.opening_units

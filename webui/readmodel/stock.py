@@ -127,7 +127,7 @@ _POLICY: Final = "LEFT JOIN retail.item_location il ON il.inv_key = s.inv_key"
 def stock_page(
     filters: Filters, *, order: Order = BY_KEY, place: Place = START, rows: int = PAGE_ROWS
 ) -> StockPage:
-    """Return at most `rows` rows after `place`, or before `place` if it is backwards.
+    """Return at most `rows` rows after `place`, or before it if `place.backwards` is True.
 
     Rows with the same value are ordered by location and SKU.
     """
