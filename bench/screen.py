@@ -137,7 +137,7 @@ def _first_lines(url: str, load: Load, skus: Sequence[str]) -> None:
 
 
 def _sell(load: Load, skus: Sequence[str], sizes: Iterable[int]) -> dict[str, list[float]]:
-    """Commit the baskets; return the wall-clock milliseconds of each row's commits, in order."""
+    """Commit the baskets. Return the times of each key's commits in ms since 1970, in order."""
     committed: dict[str, list[float]] = defaultdict(list)
     rows = cycle(skus)
     for size in sizes:

@@ -17,7 +17,9 @@ _LOCAL: Final = "file:"
 
 
 class WithAccess(Generic[Result]):
-    """A task that first sets the driver's `AWS_…` variables, if its units need a server.
+    """A task that first copies the driver's `AWS_…` variables into its environment.
+
+    It copies them only if the archive of a unit is at a URL, for example of S3.
 
     Spark ships the variables inside the serialized job. Nothing prints them.
     """

@@ -56,7 +56,8 @@ class Reorders:
 class Needs:
     """Needs of the deciding logic revision that must have proposals.
 
-    `others` maps keys to open needs if another revision than this code's decides, else it is None.
+    `others` is None if this code's revision decides. Otherwise it maps each key to the id of the
+    deciding revision's open need.
     `ids_in_flight` returns the ids of needs that the actuator has not applied yet. It is called
     only if an open need has no proposal.
     """

@@ -162,7 +162,10 @@ class _Broker:
 
 
 def write_log(events: Iterable[Event], writer: Writer) -> MadeLog:
-    """Write the events into `stock.events`, and the records that workers make of them."""
+    """Write the events into `stock.events`, fold them, and write the results as a worker does.
+
+    Return what was written, with the results that each sink should have.
+    """
     return asyncio.run(_folded(events, _Broker(writer)))
 
 

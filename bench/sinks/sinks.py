@@ -143,7 +143,7 @@ def _request_flush(file: Path) -> None:
 
 
 def _archived(directory: Path) -> Figures:
-    """Return records and checksums of the archive by partition, from all rows of its files."""
+    """Count the records of each partition in the archive's files, and compute their checksum."""
     manifest = Manifest(directory)
     records, checksums = Counter[int](), Counter[int]()
     for file in manifest.all_files():

@@ -100,8 +100,8 @@ def bench_simulate(
     keep: Annotated[
         str | None,
         typer.Option(
-            help="Run only these steps and faults of the history of --start, by index from 0. "
-            "0,3/1 keeps two steps and one fault."
+            help="Run the history of --seed with only these steps and faults, numbered from 0. "
+            "0,3/1 keeps steps 0 and 3 and fault 1."
         ),
     ] = None,
     json: Json = False,

@@ -18,13 +18,13 @@ _OWNER: Final = "INVENTORY_OWNER_DATABASE_URL"
 def bench_hot(
     *,
     clients: Annotated[int, typer.Option(help="Number of clients that sell at once.")] = 32,
-    seconds: Annotated[int, typer.Option(help="Seconds of each block.")] = 20,
+    seconds: Annotated[int, typer.Option(help="Seconds of each measurement.")] = 20,
     items: Annotated[
-        str, typer.Option(help="Numbers of sold items; four blocks for each number.")
+        str, typer.Option(help="Numbers of sold items; four measurements each.")
     ] = "1,10000",
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Compare this stack with a stock row that a trigger updates, when many sell one item at once.
+    """Let many clients sell one item: with this stack, and with a trigger that updates a row.
 
     The stack of this machine must be running. The sold lines stay in it, at locations BENCH-….
     """

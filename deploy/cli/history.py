@@ -94,7 +94,8 @@ def sales(
     hops: Annotated[
         int,
         typer.Option(
-            help="Number of rows for each of the three times; they end ten minutes apart."
+            help="Number of rows for hour, 24 hours and 7 days each. A row ends ten minutes after"
+            " the row before."
         ),
     ] = 6,
     json: Json = False,

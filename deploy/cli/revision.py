@@ -171,9 +171,9 @@ def promote(
     """Compare a revision with the deciding one, then make it the deciding one.
 
     Afterwards, pages show the proposals of this revision, and the proposals of the former revision
-    are closed. The command switches nothing if this revision is behind, or if a key differs that is
-    not in the approved difference. In the second case, the approval lapses. Without --approval no
-    key may differ. `backfill rollback` switches back.
+    are closed. The command switches nothing if this revision is behind, or if more keys differ than
+    the approval allows. In the second case, the approval lapses. Without --approval no key may
+    differ. `backfill rollback` switches back.
     """
     settings = _settings()
     from deploy.revisions.promote import SwitchRequest  # noqa: PLC0415 -- reads topics

@@ -28,8 +28,8 @@ Run = Annotated[
     str | None,
     typer.Option(
         metavar="RUN",
-        help=f"For --history: {FINISHED_RUN[0].lower()}{FINISHED_RUN[1:-1]}, or none. "
-        "Default: last, the newest finished run.",
+        help=f"For --history: {FINISHED_RUN[0].lower()}{FINISHED_RUN[1:-1]}. `none` gives "
+        "only the tables of the log. Default: `last`, the newest finished run.",
     ),
 ]
 Diff = Annotated[

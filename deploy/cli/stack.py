@@ -79,7 +79,7 @@ def up(
     ] = False,
     workers: Annotated[
         int | None,
-        typer.Option(help="Number of stream workers, 1 to 12. Default: 2, or as many as run."),
+        typer.Option(help="Number of stream workers, 1 to 12. Default: 2, or no change."),
     ] = None,
     seed_data: Annotated[
         str | None,
@@ -203,9 +203,9 @@ def restart(name: Annotated[str, typer.Argument(help="Name of a service, like ka
 def hold(
     name: Annotated[str, typer.Argument(help="Name of a service, like worker-2.")],
     *,
-    release: Annotated[bool, typer.Option("--release", help="End the exemption.")] = False,
+    release: Annotated[bool, typer.Option("--release", help="Repair the service again.")] = False,
 ) -> None:
-    """Exempt a service that doesn't answer from repairs, for example while a debugger stops it.
+    """Don't repair a service even if it doesn't answer, for example while a debugger stops it.
 
     After a crash, the supervisor still restarts the service.
     """

@@ -172,10 +172,11 @@ def query(
         bool, typer.Option("--windows", help="Print the sales windows, too.")
     ] = False,
     since: Annotated[
-        int | None, typer.Option("--from", help="Earliest window start, epoch microseconds.")
+        int | None,
+        typer.Option("--from", help="Only windows that start at this time or later, in µs."),
     ] = None,
     until: Annotated[
-        int | None, typer.Option("--to", help="Windows that start before, epoch microseconds.")
+        int | None, typer.Option("--to", help="Only windows that start before this time, in µs.")
     ] = None,
     wait: Annotated[float, typer.Option(help="Seconds to wait while a worker restores.")] = 2.0,
     json: Json = False,

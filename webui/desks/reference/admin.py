@@ -27,7 +27,7 @@ class ProductAdmin(WrittenTable):
 
     plural = gettext_noop("Products")
     note = gettext_noop(
-        "When an item is listed here, buyers range it at a location on the desk Range."
+        "Buyers can range an item that is listed here: they add it to a location on the desk Range."
     )
     kind = DescribeProduct
     fields = ("code", "name", "department")

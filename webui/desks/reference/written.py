@@ -122,8 +122,8 @@ class WrittenTable(ReadTable):
     def response_change(self, request: HttpRequest, obj: Model) -> HttpResponse:
         """Redirect with a message about the changed row.
 
-        Django's own message would have the link described in `response_add`, and the English name
-        of the table.
+        Django's own message would have a link, which may lead to a 404 (see `response_add`), and
+        the English name of the table.
         """
         text = gettext("The %(name)s “%(row)s” was changed.")
         messages.success(request, text % self._named(obj))

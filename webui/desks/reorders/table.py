@@ -257,9 +257,11 @@ class NeedPage:
 
 @dataclass(frozen=True, slots=True)
 class _Order:
-    """SQL of section and sorted value, the type of this value, and the position in the table.
+    """The order of a page of needs, and the row (`cursor`) at which the page begins or ends.
 
-    `is_back` is True for the page before the cursor; Postgres then reads in reverse order.
+    `section` and `value` are the SQL of the section and of the sorted value, and `type` is the SQL
+    type of this value. `is_back` is True for the page before the cursor. Postgres then reads in
+    reverse order, and `direction` is reversed already.
     """
 
     section: str

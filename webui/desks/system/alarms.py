@@ -30,7 +30,9 @@ ADVICE: Final = {
         "inventory restart heartbeat",
     ),
     "Debezium": (
-        gettext_noop("The service capture repairs it. Restart it after a minute."),
+        gettext_noop(
+            "The service capture repairs Debezium. If this takes over a minute, restart capture."
+        ),
         _RESTART_CAPTURE,
     ),
     "Kafka": (gettext_noop("Restart the broker."), "inventory restart kafka"),
