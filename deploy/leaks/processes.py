@@ -41,11 +41,14 @@ def allowed_in(service: str) -> frozenset[str]:
 
 def processes(home: Home) -> Iterator[Content]:
     """Yield environment and arguments of the supervisor, the services and all their children."""
+    children = _children()
+    # Read after the scan. Otherwise a service that starts in between would count as a child of the
+    # supervisor, which may hold no secrets.
     runtime = read_runtime(home)
     roots = {service.pid: name for name, service in runtime.services.items() if service.pid}
     if runtime.running:
         roots[runtime.supervisor_pid] = "supervisor"
-    for pid, name in _descendants(roots).items():
+    for pid, name in _descendants(roots, children).items():
         for kind, allowed in (("environ", allowed_in(name)), ("cmdline", frozenset[str]())):
             try:
                 content = (_PROC / str(pid) / kind).read_bytes()
@@ -54,8 +57,8 @@ def processes(home: Home) -> Iterator[Content]:
             yield Content(f"{kind} of {name}, pid {pid}", content, allowed)
 
 
-def _descendants(roots: dict[int, str]) -> dict[int, str]:
-    """Return the pids of the roots and their descendants, each with its nearest root's name."""
+def _children() -> dict[int, list[int]]:
+    """Return the pids of the children of each process of this machine."""
     children: dict[int, list[int]] = {}
     for status in _PROC.glob("[0-9]*/stat"):
         try:
@@ -63,6 +66,11 @@ def _descendants(roots: dict[int, str]) -> dict[int, str]:
         except OSError:
             continue
         children.setdefault(int(fields[1]), []).append(int(status.parent.name))
+    return children
+
+
+def _descendants(roots: dict[int, str], children: dict[int, list[int]]) -> dict[int, str]:
+    """Return the pids of the roots and their descendants, each with its nearest root's name."""
     found: dict[int, str] = {}
     waiting = list(roots.items())
     while waiting:

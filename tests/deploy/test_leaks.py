@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from deploy.cli.main import app
+from deploy.leaks import processes
 from deploy.leaks.needles import found_in, needles_of
 from deploy.leaks.processes import allowed_in
 from deploy.leaks.search import search
@@ -128,6 +129,32 @@ def test_a_secret_of_another_service_is_found_in_a_process_and_its_child(home: H
         "cmdline of projector",
         "environ of projector",
     ]
+
+
+def test_a_service_that_starts_during_the_search_has_its_own_name(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    me = identify(os.getpid())
+    runtime = Runtime(supervisor_pid=me.pid, supervisor_ticks=me.started)
+    write_runtime(home, runtime)
+    scan = processes._children
+    with subprocess.Popen(  # noqa: S603 -- our own program
+        [sys.executable, "-c", SLEEP], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as child:
+
+        def started_meanwhile() -> dict[int, list[int]]:
+            runtime.services["projector"] = ServiceRuntime(
+                state="running", pid=child.pid, started_ticks=identify(child.pid).started
+            )
+            write_runtime(home, runtime)
+            return scan()
+
+        monkeypatch.setattr(processes, "_children", started_meanwhile)
+        read = {content.place: content.allowed for content in processes.processes(home)}
+        child.communicate()
+
+    assert read[f"environ of projector, pid {child.pid}"] == {"sink_rw"}
+    assert f"environ of supervisor, pid {child.pid}" not in read
 
 
 def test_what_a_process_may_hold_is_what_it_is_given() -> None:
