@@ -79,7 +79,9 @@ def up(
     ] = False,
     workers: Annotated[
         int | None,
-        typer.Option(help="Number of stream workers, 1 to 12. Default: 2, or no change."),
+        typer.Option(
+            help="Number of stream workers, 1 to 12. Default: 2. A running stack keeps its number."
+        ),
     ] = None,
     seed_data: Annotated[
         str | None,

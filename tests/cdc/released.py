@@ -17,10 +17,10 @@ _NAMED = ("properties", "$defs")  # their keys are names of fields and definitio
 
 def schema_hashes(directory: Path = SCHEMAS) -> Mapping[str, str]:
     """Return the SHA-256 of each schema without its texts, by file name."""
-    return {file.name: _hash(file.read_text()) for file in sorted(directory.glob("*.json"))}
+    return {file.name: _hash(file.read_bytes()) for file in sorted(directory.glob("*.json"))}
 
 
-def _hash(schema: str) -> str:
+def _hash(schema: bytes) -> str:
     rules = _without_texts(json.loads(schema), named=False)
     return sha256(json.dumps(rules, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
