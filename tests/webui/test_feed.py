@@ -22,7 +22,12 @@ class Consumer:
 
     def __init__(self, value: bytes, *headers: tuple[str, bytes]) -> None:
         self.record = SimpleNamespace(
-            partition=3, offset=812, key=b"L|A", value=value, headers=headers
+            topic=ON_HAND_CHANGELOG,
+            partition=3,
+            offset=812,
+            key=b"L|A",
+            value=value,
+            headers=headers,
         )
 
     async def getmany(self, **_options: int) -> dict[TopicPartition, list[Any]]:

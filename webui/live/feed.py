@@ -6,19 +6,19 @@ offsets, so a page rendered from the read model misses no later record.
 """
 
 import asyncio
+import math
 from typing import Any, Final
 
 import structlog
-from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
+from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.errors import KafkaError
 
-from cdc.contracts.progress import is_heartbeat, progress_in
 from cdc.contracts.topics import ON_HAND_CHANGELOG
-from cdc.contracts.versions import UnreadableRecord
 from webui.live.hub import Hub
+from webui.live.newest import Newest
 
 RETRY_S: Final = 1.0
-POLL_MS: Final = 100
+POLL_S: Final = 0.1
 MOST_RECORDS: Final = 1000
 LONGEST_FAILURE: Final = 300
 # Heartbeats arrive each second. After so long without a record, the connection counts as lost.
@@ -96,29 +96,25 @@ class Feed:
     async def _publish_batches(self, consumer: AIOKafkaConsumer) -> None:
         loop = asyncio.get_running_loop()
         last_record_at = loop.time()
-        while True:
-            batches = await consumer.getmany(timeout_ms=POLL_MS, max_records=MOST_RECORDS)
-            for partition, records in batches.items():
-                for record in records:
-                    try:
-                        self._apply(record)
-                    except UnreadableRecord as problem:
-                        raise problem.at(
-                            partition.topic, partition.partition, record.offset
-                        ) from problem
-                self._next[partition] = records[-1].offset + 1
-                last_record_at = loop.time()
-            if loop.time() - last_record_at > SILENT_S:
-                message = f"{ON_HAND_CHANGELOG}: no record for {SILENT_S} s"
-                raise TimeoutError(message)
-            # Yield to the event loop, so that a long catch-up doesn't block pages and streams.
-            await asyncio.sleep(0)
-
-    def _apply(self, record: "ConsumerRecord[bytes, bytes]") -> None:
-        progress = progress_in(record.headers)
-        if progress is not None and progress.newest_commit_us is not None:
-            self._hub.advance_as_of(record.partition, progress.newest_commit_us)
-        key = record.key
-        if key is None or record.value is None or is_heartbeat(key):
-            return
-        self._hub.publish(key.decode("utf-8", "replace"), record.value)
+        newest = Newest(self._hub)
+        try:
+            while True:
+                wait_s = newest.wait_s(loop.time(), POLL_S)
+                batches = await consumer.getmany(
+                    timeout_ms=math.ceil(wait_s * 1000), max_records=MOST_RECORDS
+                )
+                for partition, records in batches.items():
+                    for record in records:
+                        newest.add(record)
+                    self._next[partition] = records[-1].offset + 1
+                    last_record_at = loop.time()
+                if newest.wait_s(loop.time(), POLL_S) == 0:
+                    newest.publish(loop.time())
+                if loop.time() - last_record_at > SILENT_S:
+                    message = f"{ON_HAND_CHANGELOG}: no record for {SILENT_S} s"
+                    raise TimeoutError(message)
+                # Yield to the event loop, so that a long catch-up doesn't block pages and streams.
+                await asyncio.sleep(0)
+        finally:
+            # The next connection starts after these records.
+            newest.publish(loop.time())

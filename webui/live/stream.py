@@ -21,7 +21,6 @@ from webui.live.events import age_event, bye_event, encoded_record, patches_even
 from webui.live.hub import Hub, Subscriber
 from webui.live.watch import Following, Watch
 
-FLUSH_S: Final = 0.1
 AGE_EVERY_S: Final = 1.0
 PING_EVERY_S: Final = 15.0
 # A page has up to 200 keys, so one query reads up to 20,000 rows.
@@ -72,7 +71,7 @@ async def _events(asked: Asked, language: str, checked_at: float) -> AsyncIterat
 
 
 async def _follow(following: Following, subscriber: Subscriber[bytes]) -> AsyncIterator[bytes]:
-    """Yield patches at most every 100 ms, the age every second and a ping every 15 s.
+    """Yield patches as they come, the age every second and a ping every 15 s.
 
     Yield only pings while the right to the keys isn't confirmed.
     """
@@ -90,7 +89,6 @@ async def _follow(following: Following, subscriber: Subscriber[bytes]) -> AsyncI
             yield age_event(HUB, subscriber.partitions)
         if await _waited(subscriber, aged_at + AGE_EVERY_S) and subscriber.pending:
             yield patches_event("patch", subscriber.take())
-            await asyncio.sleep(FLUSH_S)
     if following.is_refused:
         yield bye_event()
 

@@ -117,21 +117,33 @@ function startPause() {
     button.setAttribute("aria-pressed", String(state.paused));
     button.textContent = state.paused ? text("Resume") : text("Pause");
     if (state.paused) return;
-    for (const [key, patch] of state.held) apply(key, patch);
+    take(Object.fromEntries(state.held));
     state.held.clear();
   });
 }
 
 function take(patches) {
+  const rows = state.paused ? new Map() : rowsByKey();
   for (const [key, patch] of Object.entries(patches)) {
     if (state.paused) state.held.set(key, patch);
-    else apply(key, patch);
+    else apply(rows.get(key) ?? [], patch);
   }
 }
 
-function apply(key, patch) {
+/** Find all rows at once: a search for each key would go through the whole page. */
+function rowsByKey() {
+  const rows = new Map();
+  for (const row of document.querySelectorAll("[data-key]")) {
+    const others = rows.get(row.dataset.key);
+    if (others) others.push(row);
+    else rows.set(row.dataset.key, [row]);
+  }
+  return rows;
+}
+
+function apply(rows, patch) {
   const [generation, offset] = patch.position;
-  for (const row of document.querySelectorAll(`[data-key="${CSS.escape(key)}"]`)) {
+  for (const row of rows) {
     const seen = [Number(row.dataset.generation), Number(row.dataset.offset)];
     // Skip positions that are older than the one on screen.
     if (generation < seen[0] || (generation === seen[0] && offset <= seen[1])) continue;
@@ -152,24 +164,28 @@ function withoutOlderPrice(row, patch) {
   return { ...patch, cells };
 }
 
+// A text is only written if it differs: writing an equal one would lay out the table again.
 function writeCells(row, { cells, status }) {
   let changed = false;
-  for (const [name, shown] of Object.entries(cells)) {
-    for (const cell of row.querySelectorAll(`[data-f="${name}"]`)) {
-      if (cell.textContent === shown) continue;
-      cell.textContent = shown;
-      if (name === "offset") continue;
-      highlight(cell);
-      changed = true;
-    }
-  }
-  const [code, word, meaning] = status;
-  for (const cell of row.querySelectorAll('[data-f="status"]')) {
-    cell.className = `status ${code}`;
-    cell.title = meaning;
-    cell.querySelector("[data-word]").textContent = word;
+  for (const cell of row.querySelectorAll("[data-f]")) {
+    const name = cell.dataset.f;
+    if (name === "status") writeStatus(cell, status);
+    const shown = cells[name];
+    if (shown === undefined || cell.textContent === shown) continue;
+    cell.textContent = shown;
+    if (name === "offset") continue;
+    highlight(cell);
+    changed = true;
   }
   return changed;
+}
+
+function writeStatus(cell, [code, word, meaning]) {
+  const shown = cell.querySelector("[data-word]");
+  if (cell.classList.contains(code) && shown.textContent === word) return;
+  cell.className = `status ${code}`;
+  cell.title = meaning;
+  shown.textContent = word;
 }
 
 /** Mark the cell for a second. An animation would paint each frame while many rows change. */

@@ -1,0 +1,77 @@
+"""The newest changelog record of each key, until the hub gets them all at once.
+
+A key that is sold all the time changes many times a second. Its records are merged here before the
+hub renders them. So the work for open pages depends on the changed keys, not on the records.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Final, TypeAlias
+
+from aiokafka import ConsumerRecord
+
+from cdc.contracts.progress import is_heartbeat, progress_in
+from cdc.contracts.versions import UnreadableRecord
+from webui.live.hub import Hub
+
+# The hub gets records at most once in this time. A person can't tell 50 ms from 0, and every
+# publication is an event for each open page.
+PUBLISH_EVERY_S: Final = 0.05
+
+Record: TypeAlias = "ConsumerRecord[bytes, bytes]"
+
+
+class Newest:
+    """The newest record of each key and as-of time of each partition since the last publication."""
+
+    def __init__(self, hub: Hub[Any]) -> None:
+        self._hub = hub
+        self._records: dict[bytes, Record] = {}
+        self._as_of_us: dict[int, int] = {}
+        self._published_at = float("-inf")
+
+    def add(self, record: Record) -> None:
+        """Replace the record of the same key.
+
+        Raises:
+            UnreadableRecord: the record's progress has another version.
+        """
+        with _with_position(record):
+            progress = progress_in(record.headers)
+        if progress is not None and progress.newest_commit_us is not None:
+            self._as_of_us[record.partition] = progress.newest_commit_us
+        key = record.key
+        if key is not None and record.value is not None and not is_heartbeat(key):
+            self._records[key] = record
+
+    def wait_s(self, now: float, longest_s: float) -> float:
+        """Return the seconds until the next publication, `longest_s` at most.
+
+        If there is nothing to publish, return `longest_s`. `now` is a time of the event loop.
+        """
+        if not self._records and not self._as_of_us:
+            return longest_s
+        return min(longest_s, max(0.0, self._published_at + PUBLISH_EVERY_S - now))
+
+    def publish(self, now: float) -> None:
+        """Give the hub all records, then the as-of times that hold with them.
+
+        Raises:
+            UnreadableRecord: a record has another version.
+        """
+        records, self._records = self._records, {}
+        as_of_us, self._as_of_us = self._as_of_us, {}
+        self._published_at = now
+        for key, record in records.items():
+            with _with_position(record):
+                self._hub.publish(key.decode("utf-8", "replace"), record.value or b"")
+        for partition, commit_us in as_of_us.items():
+            self._hub.advance_as_of(partition, commit_us)
+
+
+@contextmanager
+def _with_position(record: Record) -> Iterator[None]:
+    try:
+        yield
+    except UnreadableRecord as problem:
+        raise problem.at(record.topic, record.partition, record.offset) from problem
