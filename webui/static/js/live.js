@@ -172,12 +172,19 @@ function writeCells(row, { cells, status }) {
     if (name === "status") writeStatus(cell, status);
     const shown = cells[name];
     if (shown === undefined || cell.textContent === shown) continue;
-    cell.textContent = shown;
+    write(cell, shown);
     if (name === "offset") continue;
     highlight(cell);
     changed = true;
   }
   return changed;
+}
+
+// A new text node would make the browser compute the styles of its cell again.
+function write(cell, shown) {
+  const node = cell.firstChild;
+  if (node?.nodeType === Node.TEXT_NODE && !node.nextSibling) node.data = shown;
+  else cell.textContent = shown;
 }
 
 function writeStatus(cell, [code, word, meaning]) {
