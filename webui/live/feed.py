@@ -6,7 +6,6 @@ offsets, so a page rendered from the read model misses no later record.
 """
 
 import asyncio
-import math
 from typing import Any, Final
 
 import structlog
@@ -18,7 +17,7 @@ from webui.live.hub import Hub
 from webui.live.newest import Newest
 
 RETRY_S: Final = 1.0
-POLL_S: Final = 0.1
+POLL_MS: Final = 100
 MOST_RECORDS: Final = 1000
 LONGEST_FAILURE: Final = 300
 # Heartbeats arrive each second. After so long without a record, the connection counts as lost.
@@ -97,24 +96,24 @@ class Feed:
         loop = asyncio.get_running_loop()
         last_record_at = loop.time()
         newest = Newest(self._hub)
+        wait_s = 0.0
         try:
             while True:
-                wait_s = newest.wait_s(loop.time(), POLL_S)
-                batches = await consumer.getmany(
-                    timeout_ms=math.ceil(wait_s * 1000), max_records=MOST_RECORDS
-                )
+                # Sleep instead of a longer poll, because each poll with records causes a fetch.
+                await asyncio.sleep(wait_s)
+                batches = await consumer.getmany(timeout_ms=POLL_MS, max_records=MOST_RECORDS)
                 for partition, records in batches.items():
                     for record in records:
                         newest.add(record)
                     self._next[partition] = records[-1].offset + 1
                     last_record_at = loop.time()
-                if newest.wait_s(loop.time(), POLL_S) == 0:
+                is_behind = sum(map(len, batches.values())) == MOST_RECORDS
+                if newest.wait_s(loop.time()) == 0:
                     newest.publish(loop.time())
+                wait_s = 0.0 if is_behind else newest.wait_s(loop.time())
                 if loop.time() - last_record_at > SILENT_S:
                     message = f"{ON_HAND_CHANGELOG}: no record for {SILENT_S} s"
                     raise TimeoutError(message)
-                # Yield to the event loop, so that a long catch-up doesn't block pages and streams.
-                await asyncio.sleep(0)
         finally:
             # The next connection starts after these records.
             newest.publish(loop.time())

@@ -44,14 +44,9 @@ class Newest:
         if key is not None and record.value is not None and not is_heartbeat(key):
             self._records[key] = record
 
-    def wait_s(self, now: float, longest_s: float) -> float:
-        """Return the seconds until the next publication, `longest_s` at most.
-
-        If there is nothing to publish, return `longest_s`. `now` is a time of the event loop.
-        """
-        if not self._records and not self._as_of_us:
-            return longest_s
-        return min(longest_s, max(0.0, self._published_at + PUBLISH_EVERY_S - now))
+    def wait_s(self, now: float) -> float:
+        """Return the seconds until the next publication is due. `now` is a time of the loop."""
+        return max(0.0, self._published_at + PUBLISH_EVERY_S - now)
 
     def publish(self, now: float) -> None:
         """Give the hub all records, then the as-of times that hold with them.
@@ -59,6 +54,8 @@ class Newest:
         Raises:
             UnreadableRecord: a record has another version.
         """
+        if not self._records and not self._as_of_us:
+            return
         records, self._records = self._records, {}
         as_of_us, self._as_of_us = self._as_of_us, {}
         self._published_at = now
