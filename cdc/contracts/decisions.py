@@ -21,7 +21,7 @@ PRICE_STATUSES = ("open", "accepted", "cancelled", "expired", "rejected", "snooz
 
 
 class NotADecision(UnreadableRecord):
-    """A record whose version is known, but which is no valid reorder or price event."""
+    """A record of a known version that is no valid event of the expected kind, reorder or price."""
 
 
 @value

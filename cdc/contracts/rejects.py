@@ -52,8 +52,8 @@ class Rejection:
 class Late:
     """The net sales of one source record in expired ten-minute windows (domain.md 3.2).
 
-    On-hand includes these units, but no window row does. Units and amounts are positive for sales
-    and negative for returns.
+    No window row includes these units. On-hand follows the count rule as for any other sale
+    (domain.md 2.4). Units and amounts are positive for sales and negative for returns.
     """
 
     origin: Origin

@@ -48,7 +48,10 @@ class Fact(Protocol):
         ...
 
     def business_times(self) -> tuple[int, ...]:
-        """Return the business times of this image in µs, whatever its status (domain.md 11.3)."""
+        """Return the business times of this image in µs (domain.md 11.3).
+
+        The status of the row doesn't matter: a draft or a void row has business times, too.
+        """
         ...
 
 

@@ -88,8 +88,8 @@ class Demand:
     `begun` is True after the first day with a sale line, movement or count. Rates, deviation `mad`
     and `tsb_z_micro` are in micro-units a day. `tsb_p_micro` estimates the probability of a day
     with sales, in millionths, and `tsb_z_micro` the demand of such a day. Both are known only if
-    method `tsb` made the last observation. `quiet_windows` counts windows with stock, on the days
-    since the last day with sales.
+    method `tsb` made the last observation. `quiet_windows` counts the trading windows that were
+    not out of stock, on the days since the last day with sales.
     """
 
     begun: bool = False

@@ -82,7 +82,8 @@ class PricingTrigger:
 class _Candidate:
     """A price to propose, with the inputs of its computation.
 
-    It is within all limits (clamps), and no gate blocks the change now.
+    It is within all limits (clamps), and no gate blocks the change now. For a raise of a price that
+    is below the floor, the floor is the only clamp, and gates are not checked.
     """
 
     new_minor: int
@@ -269,7 +270,10 @@ def clamped_to(policy: ItemLocation, frame: PriceFrame, signal: Signal) -> Clamp
 def _prior_minor(
     policy: ItemLocation, inputs: PricingInputs, effective_us: int, signal: Signal
 ) -> int | None:
-    """Return the lowest price of the 30 days before a reduction, or None for a raise."""
+    """Return the prior price of a reduction by the policy's `prior_rule`, or None for a raise.
+
+    It is the lowest price of 30 days; see `prior_price`.
+    """
     if signal.side != DOWN:
         return None
     progressive = policy.prior_rule == "progressive"

@@ -61,7 +61,7 @@ def locked_sheet(sheet_id: int, actor: str) -> OpenSheet:
 
 
 def open_tallies(sheet_id: int) -> Sequence[Tally]:
-    """Return the sum of each item's entries that no draft count contains yet, ordered by SKU."""
+    """Return the sum of each item's entries that belong to no count yet, ordered by SKU."""
     return read_all(
         Tally,
         "SELECT sku, sum(units)::bigint AS units, max(counted_at) AS counted_at"

@@ -242,10 +242,11 @@ def _draft(sheet: OpenSheet, tally: Tally, now: datetime, actor: str) -> int:
 def _void_drafts(inv_key: str, now: datetime, actor: str) -> int | None:
     """Void all drafts of a key, because the caller writes a new count of the same item.
 
-    Return the id of the newest draft that needed a second count, or None without such a draft. The
-    new count is then this second count, and can be approved whatever its variance is. Any other
-    draft doesn't exempt the new count from the check of its variance, so its id is not returned.
-    These are drafts that could have been approved, and drafts that were too old for an approval.
+    Return the id of the newest draft that needed a second count. The new count is this second
+    count, so it can be approved whatever its variance is.
+
+    Return None if no draft needed a second count: each could have been approved, or was too old for
+    an approval. The variance of the new count is then checked as for any first count.
     """
     execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 10))", f"count {inv_key}")
     # One statement reads and voids: an approval could commit between two statements.
@@ -261,9 +262,9 @@ def _void_drafts(inv_key: str, now: datetime, actor: str) -> int | None:
 
 
 def _wants_second(inv_key: str, draft: _VoidedDraft, now: datetime) -> bool:
-    """Return True if this draft needed a second count, so that nobody could approve it.
+    """Return True if this draft could not be approved because it needed a second count.
 
-    Return False for a draft older than 48 h, which can't be approved for that reason alone.
+    Return False for a draft older than 48 h: its age alone prevents the approval.
     """
     if not checks.is_correctable(draft.occurred_at, now):
         return False

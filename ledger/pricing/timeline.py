@@ -51,9 +51,10 @@ def newest_price(inv_key: str) -> TimelineRow | None:
 
 
 def last_written_price(inv_key: str) -> TimelineRow | None:
-    """Return the price that was written last, whatever its `effective_from`; None without prices.
+    """Return the price of an item that was written last, or None if the item has no price.
 
-    Writers lock the item before they insert, so the ids of an item grow in the order of the writes.
+    Another price of the item may have a later `effective_from`. The price that was written last has
+    the highest id, because writers lock the item before they insert.
     """
     return read_one(
         TimelineRow,

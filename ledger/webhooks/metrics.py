@@ -29,7 +29,7 @@ _ATTEMPTS: Final = Figure(
     "inventory_webhook_attempts_total",
     "counter",
     ("kind", "result"),
-    "Attempts to deliver a message: `delivered`, `refused` (the receiver answered with an error), "
+    "Attempts to deliver a message: `delivered`, `refused` (the receiver's status was not 2xx), "
     "`timeout`, or `unreachable` (no connection)",
 )
 _ENDPOINTS: Final = Figure(

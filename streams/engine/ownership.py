@@ -257,8 +257,8 @@ class Ownership:
 async def _is_current(former: OwnedPartition, reader: Log) -> bool:
     """Return True if no worker has folded records after those that `former` includes.
 
-    Every chunk writes its progress (the next offset to fold) into the level changelog. The newest
-    one among the last `TAIL` offsets shows if another worker has written.
+    A chunk that changes a key writes its progress (the next offset to fold) into the level
+    changelog. The newest progress in the last `TAIL` offsets shows if another worker has written.
     """
     first, end = await reader.bounds(ON_HAND_CHANGELOG, former.number)
     newest = await newest_progress(former.number, max(first, end - TAIL), end, reader)

@@ -125,7 +125,8 @@ async def _contradiction(snapshot: Snapshot, topics: Topics, log: Log) -> str | 
 async def newest_progress(number: int, start: int, end: int, log: Log) -> Progress | None:
     """Return the last progress in the offsets [start, end) of the level changelog, or None.
 
-    A progress names the next source offset to fold. Each chunk writes one with its last level.
+    A progress names the next source offset to fold. Each chunk that changes a key writes one with
+    its last level.
     """
     newest = None
     async for batch in log.read(ON_HAND_CHANGELOG, number, start, end):

@@ -100,7 +100,7 @@ def _of_partitions(readings: Readings, worker: Queryable) -> None:
     )
     gauge(
         "rest_bytes",
-        "Bytes of the states that are stored compressed, because they are not in use",
+        "Bytes, after compression, of the states that are stored compressed",
         of_each(lambda owned: owned.cold.payload_bytes),
     )
     gauge(
@@ -197,7 +197,7 @@ def _of_snapshots(readings: Readings, worker: Measurable) -> None:
     counter("snapshot_seconds", "Time spent on writing snapshots", lambda: one(counts.seconds))
     readings.gauge(
         "snapshot_age_seconds",
-        "Time since the worker wrote a snapshot of the partition; it grows while no records arrive",
+        "Time since this process wrote a snapshot of the partition; grows while no records arrive",
         _each(worker, lambda owned: _since(counts.at_s.get(owned.number))),
     )
 
