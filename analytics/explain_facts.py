@@ -77,8 +77,8 @@ class Step:
 class SourcedState:
     """The state of a key, and its source: a worker, the read model or the archived log.
 
-    `as_of_us` is the commit time of the newest record that the state includes. `has_windows` is
-    True if the state has its sales per ten-minute window.
+    `as_of_us` is the commit time of the newest record of the key's partition that the source has
+    applied. `has_windows` is True if the state has its sales per ten-minute window.
     """
 
     state: KeyState

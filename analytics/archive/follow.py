@@ -1,7 +1,7 @@
 """Copy `stock.events` into the archive continuously, as a service.
 
-A lock file admits one process at a time. For a run that needs newer records, the module `complete`
-archives them.
+A lock file admits one process at a time. If a run needs newer records, the module `complete` waits
+for this service. If the service doesn't run, `complete` archives the records itself.
 """
 
 from collections.abc import Callable, Iterator, Mapping

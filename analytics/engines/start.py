@@ -9,7 +9,7 @@ Beats = dict[bytes, tuple[int, bytes]]  # by key: offset and content of its newe
 
 
 def start_of(unit: ArchiveUnit) -> tuple[Partition, Beats]:
-    """Return the partition (states, dedupe ring) and its newest heartbeats before the first record.
+    """Return the partition (states, dedupe ring) and heartbeats before the unit's first record.
 
     Without a base run both are empty. The ring gets its newest commit time and LSN, but no
     identities of records, because the archive stores each record's dedupe verdict.

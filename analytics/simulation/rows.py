@@ -24,11 +24,12 @@ def policy_row(history: KeyHistory, row: Image, overlay: Overlay, parameters: st
 
 
 def count_row(log: SimulatedLog, event: Event, before: Row | None) -> Row | None:
-    """Return the count with units chosen so that its variance equals the one in history.
+    """Return the row of a count, with units that give the same variance as in history.
 
-    The variance is counted minus computed units. It applies to both worlds, because it comes from
-    losses and finds that nobody recorded. A negative variance removes at most the units on hand.
-    A count that isn't approved is returned unchanged; a deleted one is None.
+    The variance is counted minus computed units. It comes from losses and finds that nobody
+    recorded, and these happen in the simulation, too. The units counted in history don't fit the
+    simulated stock. A negative variance removes at most the units on hand. A count that isn't
+    approved is returned unchanged. For a deleted count, return None.
     """
     record, state = event.record, log.state
     image: Any = record.after

@@ -38,7 +38,8 @@ SinkPartition = tuple[str, str, int]  # sink, topic, partition
 class NotCaughtUp(RuntimeError):
     """The pipeline did not process all changes up to a moment in time.
 
-    `behind` has the missing records of each reader.
+    `behind` has what is missing: partitions without a new heartbeat, the number of records that
+    each sink has not applied, or keys whose comparison is undecided.
     """
 
     def __init__(self, behind: dict[str, Any], timeout_s: float) -> None:

@@ -51,7 +51,7 @@ class Live:
 
 @dataclass(frozen=True, slots=True)
 class PublishedPartition:
-    """The newest decisions of one partition, from two topics.
+    """The newest decisions of one partition, from the topics of decisions and the changelog.
 
     `decisions` has those in the topics of decisions. `levels` has those that the keys' levels (the
     states in the changelog) repeat; they may be older. `progress` has the next offset that the
