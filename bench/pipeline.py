@@ -4,7 +4,8 @@ The run has these parts, in this order:
 
 1. Warm-up: lines that are not measured.
 2. CPU time of each service at rest, while no line is written. Then the bench begins to measure
-   CPU time and bytes per line. It ends when the read model shows the last line of all parts.
+   CPU time and bytes per line. This measurement ends when the read model shows the last line of
+   all parts.
 3. Latency: single lines at a low rate, each with a new key. The time runs from the commit until the
    state is acknowledged, and until the read model shows it.
 4. Paint latency: baskets of lines for the rows of open pages, until a browser has painted the

@@ -100,8 +100,8 @@ def is_left_to_people(proposal: str, habits: Habits) -> bool:
 def to_decide(found: Sequence[Proposal], habits: Habits) -> Sequence[Proposal]:
     """Return up to `at_once` proposals for the simulated buyers to decide.
 
-    Proposals left to people are excluded. Only the oldest ones beyond `most_left` are included,
-    after all others.
+    Up to `most_left` proposals are left to people. The oldest of those beyond this number follow
+    after all other proposals.
     """
     judged = [(one, is_left_to_people(one[0], habits)) for one in found]
     mine = [one for one, is_left in judged if not is_left]

@@ -147,7 +147,7 @@ def _live_policy(key: PlannedKey) -> dict[str, object]:
 
 
 def _go_live(keys: list[PlannedKey]) -> None:
-    """Switch every key to live mode in one transaction, because `is_seeded` looks for one key."""
+    """Switch all keys to live mode in one transaction: `is_seeded` looks for only one live key."""
     modes: dict[tuple[bool, str, str], list[str]] = defaultdict(list)
     for key in keys:
         modes[key.is_store, key.family, key.price_mode].append(key.inv_key)

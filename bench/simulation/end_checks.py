@@ -89,7 +89,7 @@ class EndChecks:
             )
 
     def _carried(self, partition: int, start: int) -> dict[InvKey, tuple[int, ...]]:
-        """Return the starts of the windows in each key's last level record, from `start` on."""
+        """Return the window starts in each key's last level record at offset `start` or later."""
         carried: dict[InvKey, tuple[int, ...]] = {}
         for record in self._broker.topics[ON_HAND_CHANGELOG, partition]:
             level = orjson.loads(record.value or b"")
@@ -104,7 +104,10 @@ class EndChecks:
         owed.check(broker.sends)
 
     def _snapshots(self, partition: int) -> Iterator[Snapshot]:
-        """Yield each worker's snapshot of a partition, loaded anew: a restore modifies it."""
+        """Load and yield each worker's snapshot of a partition.
+
+        Each call loads the files again, because a restore modifies the loaded snapshot.
+        """
         for slot in range(SLOTS):
             snapshot = self._disk.load(slot, partition)
             if snapshot is not None:
