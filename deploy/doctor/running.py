@@ -105,6 +105,7 @@ def _kind_of(drift: Drift) -> Failure:
     is_missing = drift.setting == "topic"
     if not is_missing and drift.setting != "partitions":
         return Failure.TOPIC_DIFFERS
+    # A start can't reduce the partitions of a topic.
     if drift.topic in CHANGELOGS:
         return Failure.CHANGELOG_DIFFERS
     # A start creates a missing output topic again. A source topic needs a new generation.

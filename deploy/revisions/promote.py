@@ -59,14 +59,15 @@ class SwitchRequest:
 def promote(
     settings: Connections, request: SwitchRequest, *, report: Progress = no_report
 ) -> Comparison | None:
-    """Wait until the requested revision has caught up, then make it the deciding one.
+    """Make the requested revision the deciding one, once its workers have read the whole log.
 
-    Return the comparison with the former revision, None without a comparison.
+    Return the comparison with the former revision, or None without a comparison.
 
     Raises:
-        StackError: the revision decides already, is behind, or differs in a key that nobody
-            approved. Or its workers run other rules than the approved ones. Or `without_comparison`
-            was requested while workers of the former revision run.
+        StackError: the revision decides already, or its workers are behind at the deadline. Or it
+            decides differently about a key, and nobody approved this difference. Or its workers
+            run other rules than the approved ones. Or `without_comparison` was requested while
+            workers of the former revision run.
         RevisionSwitched: another command has switched meanwhile.
         ApprovalInFlight: an order that was just approved is not in the log yet.
     """

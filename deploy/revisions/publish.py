@@ -149,7 +149,8 @@ def _refuse_other_rules(settings: Connections, code: str) -> None:
 def _refused(settings: Connections, message: str, *, repair: str) -> StackError:
     """Return an error with `message` and `repair`.
 
-    If this revision decides, nobody may delete its state. Then the error has another repair.
+    If this code's revision decides, its workers and its state must stay. Then the message advises
+    publishing another revision, and the repair is `_LIST`.
     """
     if active(settings) != LOGIC_REVISION:
         return StackError(message, repair=repair)

@@ -26,7 +26,7 @@ class ServiceRuntime:
     """One service as the supervisor sees it.
 
     `restarts` counts restarts after crashes and as repairs, `asked_restarts` requested ones.
-    `ends_in_a_row` counts crashes in a row; a crash after a minute of service or an external kill
+    `ends_in_a_row` counts crashes in a row. An external kill, or a crash after a minute of service,
     is number 1.
     `lived_s` is the run time of the last ended process in seconds. `repairs` counts repairs of a
     suspended or silent process. `last_repair` holds the last repair step and its reason.
