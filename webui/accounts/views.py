@@ -37,9 +37,9 @@ _MINUTE_S: Final = 60
 
 
 class Login(LoginView):
-    """Log in with a password. Unknown names and wrong passwords get the same response.
+    """Log in with name and password. An unknown name gets the same response as a wrong password.
 
-    So nobody can find out which accounts exist. Beyond a limit of attempts, the status is 429.
+    So nobody can find out which accounts exist. After too many attempts, the status is 429.
     """
 
     template_name = "accounts/login.html"

@@ -81,9 +81,10 @@ class Feed:
             await consumer.stop()
 
     async def _seek(self, consumer: AIOKafkaConsumer) -> None:
-        """Seek each partition to its next unread offset; to its end if nothing was read before.
+        """Seek each partition to its next offset: after the last record read, or from `begin_at`.
 
-        If the broker has deleted that record, the first retained offset follows.
+        Without such an offset, seek to the end. If the broker has deleted the record at the offset,
+        seek to the first retained record.
         """
         ends = await consumer.end_offsets(self._partitions)
         begins = await consumer.beginning_offsets(self._partitions)

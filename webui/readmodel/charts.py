@@ -52,7 +52,8 @@ def stock_chart(days: Iterable[StockDay]) -> list[ChartDay]:
 def demand_chart(days: Iterable[DemandDay]) -> list[ChartDay]:
     """Return the units sold by day.
 
-    The mark `out` is a day without stock, and `part` a day on which stock was missing for a time.
+    The mark `out` is a day that doesn't count, because the key was out of stock too long. The mark
+    `part` is another day on which the key was out of stock for a time.
     """
     return [
         ChartDay(

@@ -217,7 +217,7 @@ def item(inv_key: str) -> Item | None:
 
 @dataclass(frozen=True, slots=True)
 class InboundDocument:
-    """An order line or a transfer that still has units on order or in transit."""
+    """An order line, or a shipment without one, that has units on order or in transit."""
 
     table_name: str
     row_id: int

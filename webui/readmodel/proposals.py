@@ -58,7 +58,7 @@ class Proposal(Decidable):
 
 @dataclass(frozen=True, slots=True)
 class ReorderProposal(Proposal):
-    """One reorder need (order that the rules propose), with a person's last decision on it."""
+    """One reorder need (order that the rules propose), with the last decision on it."""
 
     reorder_id: str
     supplier: str

@@ -56,7 +56,7 @@ def of_template(text: str, path: str = "") -> Iterator[Found]:
 
 
 def of_script(text: str, path: str = "") -> Iterator[Found]:
-    """Yield the message ids of a script: arguments of the functions `text` and `counted`."""
+    """Yield the message ids of a script: argument 1 of `text`, arguments 1 and 2 of `counted`."""
     for one, many, only in _OF_SCRIPT.findall(text):
         yield Found(ast.literal_eval(one or only), ast.literal_eval(many) if many else "", path)
 

@@ -15,7 +15,7 @@ from webui.readmodel import explain
 
 @dataclass(frozen=True, slots=True)
 class ShownWindow:
-    """A ten-minute window, and its sale and return lines that arrived after it had closed."""
+    """A ten-minute window, and the late lines that it counts: they arrived after it had closed."""
 
     window: explain.Window
     late: tuple[explain.Fact, ...]
@@ -27,7 +27,7 @@ class ShownWindow:
 
 
 def shown_windows(inv_key: str, windows: Sequence[explain.Window]) -> list[ShownWindow]:
-    """Return `windows` in their order, each with the lines that arrived after it had closed."""
+    """Return `windows` in their order, each with the late lines that it counts."""
     revised = [window.start_us for window in windows if window.window_revision]
     late = [fact for fact in explain.facts_of_windows(inv_key, revised) if fact.arrival == COUNTED]
     return [
