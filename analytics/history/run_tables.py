@@ -170,7 +170,7 @@ REJECTED: Final = HistoryTable(
     columns=(
         Column("key", TEXT, "key of the record; � replaces bytes that are not UTF-8"),
         Column("reason", TEXT),
-        Column("stage", TEXT, "decode or fold"),
+        Column("stage", TEXT, "step that rejected the record: decode or fold"),
         Column("detail", TEXT),
         Column("committed_at", TIME, "commit time; null if the record's bytes contain none"),
         *POSITION,

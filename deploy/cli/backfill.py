@@ -116,7 +116,8 @@ def verify(
 ) -> None:
     """Recompute every key and compare its bytes with those of the live workers at the same offset.
 
-    With --from, only decisions made after the end of that run are compared with the proposals.
+    The command also compares the decisions with the proposals in Postgres. With --from, it compares
+    only the decisions after the end of that run.
     """
     option_checks.check_choice("--engine", engine, ENGINES)
     load_environment()
@@ -165,9 +166,9 @@ def publish(
 ) -> None:
     """Fill the changelogs of a logic revision from a run, so that its workers need no replay.
 
-    The run must have the same rules as this code (or as --code), without uncommitted changes. Its
-    archive must be of the present topic stock.events. The revision must have no state yet. If the
-    command is interrupted, start it again.
+    The run must have the same rules as this code (or as --code), without uncommitted changes. It
+    must have read an archive of the present topic stock.events. The revision must have no state
+    yet. If the command is interrupted, start it again.
     """
     options.refuse_other_project(code)
     load_environment()

@@ -54,9 +54,9 @@ Until = Annotated[
     str | None,
     typer.Option(
         metavar="WHEN",
-        help="End of the history. A time: such as 2026-03-02T06:00 (UTC). A run: its name, `last`, "
-        "or the number of a logic revision for its newest run; the history ends where this run "
-        "ends. `archived`: the last archived record. Default: all committed records.",
+        help="End of the history: a time such as 2026-03-02T06:00 (UTC); the end of a run, given "
+        "by its name, by `last`, or by the number of a logic revision for its newest run; or "
+        "`archived`, the last archived record. Default: all committed records.",
     ),
 ]
 Buckets = Annotated[

@@ -40,7 +40,7 @@ def plan(
     what_if: options.WhatIf = False,
     json: options.Json = False,
 ) -> None:
-    """Show units, bytes and expected duration of a run, and whether it could be published.
+    """Show the size and the expected duration of a run, and whether it could be published.
 
     The command computes no state. A run uses the rules of this code, of --code or of --ref. --set
     changes parameters of these rules. Exit code 2: such a run could not be published.

@@ -66,8 +66,8 @@ def approve(
 ) -> None:
     """Approve a difference that another person has sent for review.
 
-    Trade goes on until the switch to the new revision. So further keys may differ then, which the
-    approval doesn't contain. If more than --growth further keys differ, the approval lapses.
+    Trade continues until the switch to the new revision. So at the switch, keys may differ that the
+    approved difference doesn't contain. If these are more than --growth keys, the approval lapses.
     """
     _decide(digest, Verdict("approved", reason, growth), by, json=json)
 
@@ -80,8 +80,8 @@ def reject(digest: Digest, *, by: By, reason: Reason, json: Json = False) -> Non
 def withdraw(digest: Digest, *, by: By, reason: Reason, json: Json = False) -> None:
     """Take back an approval, with a reason. `backfill cutover` then refuses the difference.
 
-    Three kinds of people may withdraw an approval: who requested the review, who approved it, and
-    operators. Afterwards, a second person may approve the difference again. While the revision
+    The person who requested the review, the person who approved it, and operators may withdraw an
+    approval. Afterwards, a second person may approve the difference again. While the revision
     decides, use `backfill rollback` before you withdraw its approval.
     """
     connect_django()

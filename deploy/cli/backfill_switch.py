@@ -2,6 +2,7 @@
 
 import getpass
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
@@ -22,6 +23,13 @@ if TYPE_CHECKING:
     from deploy.revisions.compare import Comparison
 
 _DEFAULT_EVERY_S: Final = 10.0
+RevisionCode = Annotated[
+    Path | None,
+    typer.Option(
+        "--code",
+        help="Source tree of the revision, to start its workers. Default: start no workers.",
+    ),
+]
 
 
 def register(_app: typer.Typer) -> None:
@@ -33,7 +41,7 @@ def register(_app: typer.Typer) -> None:
 def shadow(
     number: Number,
     *,
-    code: options.Code = None,
+    code: RevisionCode = None,
     workers: Workers = 1,
     python: options.Python = "",
     approval: Approval = "",
@@ -48,10 +56,11 @@ def shadow(
 ) -> None:
     """Start the workers of a revision beside the stack, and compare its decisions continuously.
 
-    If the workers don't run, --code starts them. Their decisions reach no page. Ctrl-C ends the
-    comparison, but not the workers. Exit code 1: a key differed in the last comparison. With
-    --approval, keys of the approved difference don't count. The command ends if the rules of a
-    worker are not the approved rules, for example because somebody has edited its sources.
+    The command starts workers only with --code, and only if no worker of the revision runs. Their
+    decisions reach no page. Ctrl-C ends the comparison, but not the workers. Exit code 1: a key
+    differed in the last comparison. With --approval, keys of the approved difference don't count.
+    The command ends if the rules of a worker are not the approved rules, for example because
+    somebody has edited its sources.
     """
     option_checks.check_seconds("--every", every)
     load_environment()

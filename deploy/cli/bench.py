@@ -51,7 +51,9 @@ def register(app: typer.Typer) -> None:
 def bench_policy(
     *,
     seed: Annotated[int, typer.Option(help="Seed of the random items and their demand.")] = 1,
-    items: Annotated[int, typer.Option(help="Number of items; each class gets a quarter.")] = 100,
+    items: Annotated[
+        int, typer.Option(help="Number of items, a quarter for each of four kinds of demand.")
+    ] = 100,
     days: Annotated[int, typer.Option(help="Days to simulate.")] = 364,
     json: Json = False,
 ) -> None:

@@ -26,7 +26,8 @@ def bench_backfill(
     engines: Annotated[
         str,
         typer.Option(
-            help="Engines in the order of their runs; cluster-N has N workers of one core."
+            help="Engines in the order of their runs. local[N]: Spark on N cores. cluster-N: a "
+            "Spark cluster with N workers of one core."
         ),
     ] = ",".join(ENGINES),
     seed: Annotated[int, typer.Option(help="Seed of the generated history.")] = 1,

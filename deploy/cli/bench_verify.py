@@ -22,13 +22,16 @@ def bench_verify(
     plant_every: Annotated[
         int, typer.Option(help="Plant a wrong row in every Nth round, each kind in turn.")
     ] = 2,
-    timeout: Annotated[float, typer.Option(help="Seconds to wait for lagging readers.")] = 300.0,
+    timeout: Annotated[
+        float, typer.Option(help="Seconds to wait until workers and projector have caught up.")
+    ] = 300.0,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Test `verify`: run it many times under load, with and without a planted wrong row.
 
-    Exit 1 if `verify` reported a difference on correct data, or missed a wrong row. Exit 2 if a
-    round could not compare. Wrong rows are only at the command's own location, for one round.
+    Exit 1 if `verify` reported a difference on correct data, missed a wrong row, or reported
+    another key. Exit 2 if a round could not compare. Wrong rows are only at a location of this run.
+    The command corrects each row after its comparison.
     """
     option_checks.check_int("--rounds", rounds)
     option_checks.check_int("--load", load)

@@ -13,7 +13,9 @@ from deploy.errors import StackError
 from deploy.stack.runtime import load_environment
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Timeout = Annotated[float, typer.Option(help="Seconds to wait until readers have caught up.")]
+Timeout = Annotated[
+    float, typer.Option(help="Seconds to wait until workers and projector have caught up.")
+]
 Location = Annotated[str | None, typer.Option(help="Compare one location only.")]
 Sku = Annotated[
     str,

@@ -87,7 +87,7 @@ def _row(row: dict[str, Any]) -> tuple[object, ...]:
 def scale(
     count: Annotated[int, typer.Argument(metavar="N", help="Number of workers, 1 to 12.")],
 ) -> None:
-    """Set the number of workers. The others continue while some workers start or stop."""
+    """Set the number of workers. The workers that remain continue meanwhile."""
     from deploy.stack import service_commands  # noqa: PLC0415 -- loads what every part needs to run
 
     seconds = service_commands.scale(_home(), count)
@@ -173,10 +173,16 @@ def query(
     ] = False,
     since: Annotated[
         int | None,
-        typer.Option("--from", help="Only windows that start at this time or later, in µs."),
+        typer.Option(
+            "--from",
+            help="Only windows that start at this time or later, in µs since 1970 UTC.",
+        ),
     ] = None,
     until: Annotated[
-        int | None, typer.Option("--to", help="Only windows that start before this time, in µs.")
+        int | None,
+        typer.Option(
+            "--to", help="Only windows that start before this time, in µs since 1970 UTC."
+        ),
     ] = None,
     wait: Annotated[float, typer.Option(help="Seconds to wait while a worker restores.")] = 2.0,
     json: Json = False,
