@@ -22,16 +22,13 @@ def bench_verify(
     plant_every: Annotated[
         int, typer.Option(help="Plant a wrong row in every Nth round, each kind in turn.")
     ] = 2,
-    timeout: Annotated[
-        float, typer.Option(help="Seconds to wait until workers and projector have caught up.")
-    ] = 300.0,
+    timeout: Annotated[float, typer.Option(help="Seconds to wait for late workers.")] = 300.0,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Test `verify`: run it many times under load, with and without a planted wrong row.
 
     Exit 1 if `verify` reported a difference on correct data, missed a wrong row, or reported
-    another key. Exit 2 if a round could not compare. Wrong rows are only at a location of this run.
-    The command corrects each row after its comparison.
+    another key. Exit 2 if a round could not compare. Each wrong row exists for one round.
     """
     option_checks.check_int("--rounds", rounds)
     option_checks.check_int("--load", load)
