@@ -70,7 +70,10 @@ class Retailer:
         return self.log.event("sale_line", None, self._sale_row(key, -1, self.log.now_us))
 
     def corrected(self, key: str) -> Event:
-        """Return a correction of the newest sale line of any key: a new quantity or a deletion."""
+        """Return a change of the quantity or a deletion of the newest sale line, of whichever key.
+
+        If no sale line is left, return a sale of `key`.
+        """
         if not self._sales:
             return self.sale(key)
         before = self._sales.pop()

@@ -56,7 +56,7 @@ def commit(row: ManifestRow, commits: Path) -> ManifestRow:
 
 
 def committed(unit: ArchiveUnit, commits: Path) -> ManifestRow | None:
-    """Return the committed row of the unit, or None.
+    """Return the result in the unit's commit file, or None if the unit is not committed.
 
     Raises:
         CommitConflict: the commit was computed from other records or by other code.
@@ -83,7 +83,7 @@ def rows_of(units: Iterable[str], commits: Path) -> Iterator[ManifestRow]:
 
 
 class CommitReader:
-    """A reader for the driver. It returns each committed row of the given units once."""
+    """A reader for the driver. It returns the result in each commit file of the units once."""
 
     def __init__(self, units: Iterable[str], commits: Path) -> None:
         self._commits = commits

@@ -216,7 +216,8 @@ def _checked(row: ManifestRow, kind: str) -> BufferedReader:
 def _found(stream: BufferedReader, expected: Written) -> Written:
     """Return size, rows and checksum of the open file.
 
-    Its rows are counted only if its bytes match.
+    The rows are counted only if size and checksum equal those of `expected`. Otherwise the result
+    has the rows of `expected`.
     """
     sha256 = hashlib.file_digest(stream, "sha256").hexdigest()
     found = Written(stream.tell(), expected.rows, sha256)

@@ -74,9 +74,9 @@ def run_units(
 
 @contextmanager
 def opened_session(home: Path, cluster: Cluster = LOCAL) -> Iterator[RunTasks]:
-    """Start a Spark session with its files in `home`. Yield a runner of tasks that commit nothing.
+    """Start a Spark session with its files in `home`. Yield a function that runs tasks.
 
-    Each call of the runner is one job, which yields its results when it has ended.
+    Each call of the function is one job, which yields its results when it has ended.
 
     Raises:
         EngineFailed: Spark itself failed; the message is its cause, without the trace.

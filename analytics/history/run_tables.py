@@ -121,7 +121,7 @@ DECISIONS: Final = HistoryTable(
         *_DECISION,
         Column("quantity_units", BIGINT, "null unless open"),
         Column("supplier", TEXT),
-        Column("cost_minor", BIGINT, "cost of one unit when it was decided"),
+        Column("cost_minor", BIGINT, "cost of one unit at this revision of the need"),
         Column("base_position_units", BIGINT),
         Column("reorder_point_units", BIGINT),
         Column("order_up_to_units", BIGINT),
@@ -166,7 +166,7 @@ LATE: Final = HistoryTable(
 REJECTED: Final = HistoryTable(
     name="rejected",
     source=OF_RUN,
-    grain="record without effect",
+    grain="record that the rules rejected",
     columns=(
         Column("key", TEXT, "key of the record; � replaces bytes that are not UTF-8"),
         Column("reason", TEXT),

@@ -2,8 +2,7 @@
 
 While history is written, `clock_mode` is replayed: the clock follows the times in the facts
 (docs/domain.md 3.1). Then one update per key switches to live mode, in which the clock is the
-commit time. A warehouse key without facts in the history gets its policy only then, with an opening
-count of the last evening.
+commit time. A warehouse key without facts in the history is in live mode from the beginning.
 """
 
 from collections import defaultdict

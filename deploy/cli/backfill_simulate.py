@@ -29,7 +29,7 @@ File = Annotated[
 ]
 By = Annotated[
     list[str] | None,
-    typer.Option(help="Also show results per store, supplier or class; repeatable."),
+    typer.Option(help="Also show results per store, supplier or class (sales speed); repeatable."),
 ]
 Approval = Annotated[
     int,

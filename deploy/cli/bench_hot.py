@@ -20,11 +20,13 @@ def bench_hot(
     clients: Annotated[int, typer.Option(help="Number of clients that sell at once.")] = 32,
     seconds: Annotated[int, typer.Option(help="Seconds of each measurement.")] = 20,
     items: Annotated[
-        str, typer.Option(help="Numbers of sold items; four measurements each.")
+        str, typer.Option(help="Numbers of items. Each is measured twice on both sides.")
     ] = "1,10000",
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Let many clients sell one item: with this stack, and with a trigger that updates a row.
+    """Let many clients sell the same items: on this stack, and on a table with a trigger.
+
+    The trigger updates the stock of the sold item in the same transaction.
 
     The stack of this machine must be running. The sold lines stay in it, at locations BENCH-….
     """

@@ -96,8 +96,8 @@ def sales(
     hops: Annotated[
         int,
         typer.Option(
-            help="Number of rows for hour, 24 hours and 7 days each. A row ends ten minutes after"
-            " the row before."
+            help="Number of rows for each length: hour, 24 hours, 7 days. A row covers a time of"
+            " this length, which ends ten minutes after that of the row before."
         ),
     ] = 6,
     json: Json = False,

@@ -78,7 +78,7 @@ def rejected_show(
 
 @rejected.command("dismiss")
 def rejected_dismiss(ids: Ids, *, reason: Reason) -> None:
-    """Dismiss rejected records after a check. These records never have an effect."""
+    """Dismiss rejected records that you have checked. They never have an effect."""
     connect_django()
     from ledger.tasks.service import dismiss_rejected  # noqa: PLC0415 -- needs Django set up
 

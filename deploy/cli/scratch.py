@@ -1,4 +1,6 @@
-"""Directory for a benchmark that destroys its own stack. If possible, it is a small separate disk.
+"""Directory for the stack of a benchmark that damages this stack on purpose.
+
+If the account may mount, a small file system in memory (tmpfs) is mounted there.
 
 The directory is deleted after success, an error, Ctrl-C, SIGTERM and SIGHUP. After SIGKILL it
 remains; its name was printed at the beginning.

@@ -207,7 +207,7 @@ def hold(
     *,
     release: Annotated[bool, typer.Option("--release", help="Repair the service again.")] = False,
 ) -> None:
-    """Don't repair a service even if it doesn't answer, for example while a debugger stops it.
+    """Tell the supervisor not to repair a service that doesn't answer, as while it is debugged.
 
     After a crash, the supervisor still restarts the service.
     """
@@ -223,9 +223,9 @@ def move(
 ) -> None:
     """Move a stopped stack to another directory. The old one becomes a link to it.
 
-    A mount point can't become a link. So if the old directory is one, the command copies the files
-    and keeps the old ones. It creates a link `moved-to` in the old directory, through which later
-    commands find the new directory.
+    A mount point can't become a link. So if the old directory is a mount point, the command copies
+    the files and keeps the old ones. It creates a link `moved-to` in the old directory, through
+    which later commands find the new directory.
     """
     from deploy.stack.move import move as move_home  # noqa: PLC0415 -- only this verb needs it
 

@@ -70,11 +70,11 @@ class StockDay:
 class DemandDay:
     """Units sold on a complete day, and the demand that the rules learn from it (domain.md 3.3).
 
-    `observed_micro` is that demand in micro-units a day, and `reason` is then `counted`. The item
-    was out of stock in `out_windows` of the day's `trading_windows` ten-minute windows.
+    The item was out of stock in `out_windows` of the day's `trading_windows` ten-minute windows.
 
-    `observed_micro` is None if the rules learn nothing from the day. `reason` is then the first of
-    these that applies:
+    If the rules learn a demand, `observed_micro` is this demand in micro-units a day, and `reason`
+    is `counted`. Otherwise `observed_micro` is None, and `reason` is the first of these that
+    applies:
 
     * `first`: the key's first day
     * `markdown`: another price than the regular one was in force

@@ -1,8 +1,8 @@
 """Import of codes of products from a CSV file: all rows or none.
 
 `check_codes` compares the file with the codes that exist and writes nothing. It returns every wrong
-row at once. `import_codes` writes the file if no row is wrong, with one audit entry per code. An
-import never moves a code to another product: a person changes that row in the admin.
+row at once. `import_codes` stores the codes of the file if no row is wrong, with one audit entry
+per code. An import never moves a code to another product: a person changes that row in the admin.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -199,8 +199,9 @@ def withdraw_review(
 def _refuse_deciding(review: Review) -> None:
     """Raise `Conflict` if the revision of the review is the deciding one.
 
-    The caller holds the lock of the review's verdicts. A switch takes this lock before it commits,
-    so no switch to the revision can commit between this check and the withdrawal.
+    The caller holds the review's lock, which each approval, rejection and withdrawal takes. A
+    switch takes this lock before it commits, so no switch to the revision can commit between this
+    check and the withdrawal.
     """
     newest = fetch_one(NEWEST_SWITCH)
     if newest is not None and newest["revision"] == review.revision:

@@ -26,7 +26,7 @@ LONGEST_REASON: Final = 500
 
 @dataclass(frozen=True, slots=True)
 class OpenVariance:
-    """A locked task about a count's variance (counted minus expected units).
+    """A task about a count's variance (counted minus expected units), read with a row lock.
 
     `status` is the status of the count: draft or approved.
     """

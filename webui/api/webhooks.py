@@ -147,7 +147,7 @@ WebhookCommand = Annotated[
 
 
 class WebhookDone(Schema):
-    """The result of a command; only a rotation has a secret, and only once."""
+    """The result of a command. Only the first answer to a rotation has a secret."""
 
     id: int
     action: str

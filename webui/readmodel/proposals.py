@@ -237,9 +237,10 @@ def counted_reorders(*, view: str, location: str = "", supplier: str = "", most:
 
 
 def reorder_conditions(view: str, location: str, supplier: str) -> list[str]:
-    """Return the SQL conditions of a view, for rows `r` of `app.reorder_proposal`.
+    """Return SQL conditions for rows `r` of `app.reorder_proposal`.
 
-    Their parameters are `location` and `supplier`.
+    `view` is a part of the desk's list, such as open or held. The SQL has the parameters `location`
+    and `supplier`, and filters by each that is not empty.
     """
     where = [_VIEWS[view]]
     if location:

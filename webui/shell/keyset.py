@@ -168,7 +168,11 @@ class Keys:
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """The links of a list, and the query of its shown page for forms and for details of a row."""
+    """The links of a list.
+
+    `here` is the query string in the address of the shown page. Forms and details of a row append
+    it to their addresses, to return to this page.
+    """
 
     headings: list[Heading]
     pages: Pages

@@ -66,7 +66,7 @@ APPROVE: Final = Column("", gettext_noop("Approve"), "do", is_hidden=True)
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A need, the packs typed in its row, the message of a refusal, and the state of its box.
+    """A need, the packs typed in its row, the message of a refusal, and whether its row is ticked.
 
     `far_units` is the typed quantity if it is far beyond the suggestion, so that a person can
     confirm it; else None.

@@ -194,7 +194,7 @@ def of_rejected() -> list[Alarm]:
 
 
 def of_webhooks(found: Trouble) -> list[Alarm]:
-    """Return an alarm for webhooks that the sender stopped, and one for dead messages."""
+    """Return an alarm for webhooks that the sender stopped, and one for messages given up."""
     url, raised = reverse("webhooks"), list[Alarm]()
     if found.halted:
         what = gettext("%(webhooks)s stopped by the sender; events wait") % {

@@ -34,7 +34,10 @@ class PastRestore:
 
 @dataclass(frozen=True, slots=True)
 class RestoreTotals:
-    """Restores of the last 24 hours: their number, the longest in seconds, those with `kept`."""
+    """Restores of the last 24 hours: their number, and the longest time in seconds.
+
+    `kept` is the number of those in which the worker still had the state.
+    """
 
     restores: int
     longest_s: Decimal | None

@@ -1,4 +1,4 @@
-"""Forms of the transfers desk, and the fields of a route, which the reorders desk uses too."""
+"""Forms of the transfers desk. The reorders desk uses the form of a transfer's route, too."""
 
 from ledger.items.scanned import typed_sku
 from ledger.messages import gettext_noop

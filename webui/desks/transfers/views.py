@@ -114,7 +114,7 @@ def _show(request: HttpRequest, form: Typed, refusal: str, status: int) -> HttpR
 def _sources(form: Typed, stores: Sequence[Choice]) -> list[Choice]:
     """Return the locations that can send the form's item, those with the most units first.
 
-    The list is only sorted by these units; people may not see them (decision 0046). Return all
+    These units only sort the list. The page must not show them (decision 0046). Return all
     locations if the form has no item, or if no location has it.
     """
     units = holders(form["sku"]) if form.get("sku") else {}
