@@ -5,8 +5,9 @@ it was written for and no other. A guess would change stock or money silently.
 """
 
 import json
-from collections.abc import Callable
-from typing import Any, Final, Self, TypeVar
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Final, Protocol, Self, TypeVar
 
 Built = TypeVar("Built")
 
@@ -37,6 +38,31 @@ class UnreadableRecord(ValueError):
 
 class UnknownVersion(UnreadableRecord):
     """A record of another schema or logic revision: it belongs to another version of this code."""
+
+
+class Positioned(Protocol):
+    """A record with its position in Kafka, as consumers return it."""
+
+    @property
+    def topic(self) -> str:
+        """Its topic."""
+
+    @property
+    def partition(self) -> int:
+        """Its partition."""
+
+    @property
+    def offset(self) -> int:
+        """Its offset in the partition."""
+
+
+@contextmanager
+def with_position(record: Positioned) -> Iterator[None]:
+    """Add the record's position to an `UnreadableRecord` that the `with` block raises."""
+    try:
+        yield
+    except UnreadableRecord as unreadable:
+        raise unreadable.at(record.topic, record.partition, record.offset) from unreadable
 
 
 def known(kind: str) -> tuple[int, ...]:

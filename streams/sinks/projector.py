@@ -20,12 +20,13 @@ from cdc.contracts.topics import (
     STOCK_LATE,
     STOCK_REJECTED,
 )
+from cdc.contracts.versions import with_position
 from inventory.model.value import value
 from streams.settings import SinkSettings
 from streams.sinks import rows
 from streams.sinks.positions import Connection, write_positions
 from streams.sinks.process import main
-from streams.sinks.source import SinkRecord, TopicAndPartition, with_position
+from streams.sinks.source import SinkRecord, TopicAndPartition
 from streams.sinks.takeover import take_over
 from streams.sinks.upsert import Row, upsert
 

@@ -5,8 +5,7 @@ rows. The reader gets only records of committed transactions. So it never gets a
 fenced worker could not commit.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 
 import structlog
 from confluent_kafka import (
@@ -18,7 +17,6 @@ from confluent_kafka import (
     TopicPartition,
 )
 
-from cdc.contracts.versions import UnreadableRecord
 from inventory.model.value import value
 
 TopicAndPartition = tuple[str, int]  # topic and partition
@@ -36,16 +34,6 @@ class SinkRecord:
     key: bytes | None
     value: bytes | None
     headers: tuple[tuple[str, bytes], ...] = ()
-
-
-@contextmanager
-def with_position(record: SinkRecord) -> Iterator[None]:
-    """Add the record's position to an `UnreadableRecord` that the `with` block raises."""
-    try:
-        yield
-    except UnreadableRecord as unreadable:
-        position = record.topic, record.partition, record.offset
-        raise unreadable.at(*position) from unreadable
 
 
 class SourceLost(Exception):

@@ -1,4 +1,4 @@
-"""The live feed stops at a record that it can't read, and its error has the offset."""
+"""The live feed publishes each change at once and stops at a record that it can't read."""
 
 import asyncio
 from types import SimpleNamespace
@@ -49,3 +49,41 @@ def test_a_record_of_an_unknown_version_is_told_with_its_place(consumer: Any, pr
         asyncio.run(Feed(hub, bootstrap="nowhere", partitions=12)._publish_batches(consumer))
 
     assert str(stopped.value).startswith(f"{ON_HAND_CHANGELOG}[3]@812: {problem} is unknown here")
+
+
+class Trickle:
+    """Consumer that returns one record per poll, until the test's records end.
+
+    `shown` has the record that the hub showed at each poll.
+    """
+
+    def __init__(self, hub: Hub[Any], records: int) -> None:
+        self.shown: list[bytes | None] = []
+        self._hub = hub
+        self._records = records
+
+    async def getmany(self, **_options: int) -> dict[TopicPartition, list[Any]]:
+        self.shown.append(self._hub.latest.get("L|A"))
+        number = len(self.shown)
+        if number > self._records:
+            raise asyncio.CancelledError
+        return {PLACE: [Consumer(b"%d" % number).record]}
+
+
+def test_a_change_is_published_at_its_poll_even_if_the_sleep_ended_early(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    hub = Hub(patch_of_record)
+    trickle = Trickle(hub, records=3)
+
+    async def return_early(_seconds: float) -> None:
+        return
+
+    async def read() -> None:
+        monkeypatch.setattr("webui.live.feed.asyncio.sleep", return_early)
+        await Feed(hub, bootstrap="nowhere", partitions=12)._publish_batches(trickle)
+
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(read())
+
+    assert trickle.shown == [None, b"1", b"2", b"3"]

@@ -4,14 +4,12 @@ A key that is sold all the time changes many times a second. Its records are mer
 hub renders them. So the work for open pages depends on the changed keys, not on the records.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, Final, TypeAlias
 
 from aiokafka import ConsumerRecord
 
 from cdc.contracts.progress import is_heartbeat, progress_in
-from cdc.contracts.versions import UnreadableRecord
+from cdc.contracts.versions import with_position
 from webui.live.hub import Hub
 
 # The hub gets records at most once in this time. A person can't tell 50 ms from 0, and every
@@ -36,7 +34,7 @@ class Newest:
         Raises:
             UnreadableRecord: the record's progress has another version.
         """
-        with _with_position(record):
+        with with_position(record):
             progress = progress_in(record.headers)
         if progress is not None and progress.newest_commit_us is not None:
             self._as_of_us[record.partition] = progress.newest_commit_us
@@ -60,15 +58,7 @@ class Newest:
         as_of_us, self._as_of_us = self._as_of_us, {}
         self._published_at = now
         for key, record in records.items():
-            with _with_position(record):
+            with with_position(record):
                 self._hub.publish(key.decode("utf-8", "replace"), record.value or b"")
         for partition, commit_us in as_of_us.items():
             self._hub.advance_as_of(partition, commit_us)
-
-
-@contextmanager
-def _with_position(record: Record) -> Iterator[None]:
-    try:
-        yield
-    except UnreadableRecord as problem:
-        raise problem.at(record.topic, record.partition, record.offset) from problem
