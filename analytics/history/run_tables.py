@@ -166,7 +166,7 @@ LATE: Final = HistoryTable(
 REJECTED: Final = HistoryTable(
     name="rejected",
     source=OF_RUN,
-    grain="record that the rules rejected",
+    grain="rejected record",
     columns=(
         Column("key", TEXT, "key of the record; � replaces bytes that are not UTF-8"),
         Column("reason", TEXT),

@@ -54,7 +54,7 @@ def shadow(
     timeout: Timeout = 300.0,
     json: options.Json = False,
 ) -> None:
-    """Start the workers of a revision beside the stack, and compare its decisions continuously.
+    """Compare the decisions of another revision's workers with those of the stack, again and again.
 
     The command starts workers only with --code, and only if no worker of the revision runs. Their
     decisions reach no page. Ctrl-C ends the comparison, but not the workers. Exit code 1: a key

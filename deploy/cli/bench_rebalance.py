@@ -22,7 +22,7 @@ def bench_rebalance(
     rounds: Annotated[int, typer.Option(help="Number of times that the steps are repeated.")] = 3,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Measure the largest age of numbers while workers stop, restart, join. Needs a running stack.
+    """Measure how late new sales show while workers stop, restart and join. Needs a running stack.
 
     The command sets the number of workers to two. At the end, or after an error, it restores the
     former number.

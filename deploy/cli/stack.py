@@ -207,7 +207,7 @@ def hold(
     *,
     release: Annotated[bool, typer.Option("--release", help="Repair the service again.")] = False,
 ) -> None:
-    """Tell the supervisor not to repair a service that doesn't answer, as while it is debugged.
+    """Tell the supervisor not to repair a service that doesn't answer, for example in a debugger.
 
     After a crash, the supervisor still restarts the service.
     """

@@ -59,7 +59,7 @@ class SwitchRequest:
 def promote(
     settings: Connections, request: SwitchRequest, *, report: Progress = no_report
 ) -> Comparison | None:
-    """Make the requested revision the deciding one, once its workers have read the whole log.
+    """Wait until the workers of the requested revision have read the whole log, then let it decide.
 
     Return the comparison with the former revision, or None without a comparison.
 

@@ -240,7 +240,7 @@ def _draft(sheet: OpenSheet, tally: Tally, now: datetime, actor: str) -> int:
 
 
 def _void_drafts(inv_key: str, now: datetime, actor: str) -> int | None:
-    """Void all drafts of a key, because the caller writes a new count of the same item.
+    """Void all draft counts of an item. The caller then writes a new count of this item.
 
     Return the id of the newest draft that needed a second count. The new count is this second
     count, so it can be approved whatever its variance is.
