@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from importlib.resources import files
+from types import SimpleNamespace
 
 import jsonschema
 import pytest
@@ -16,7 +17,7 @@ from cdc.contracts.state import (
     encode_state,
     encode_window,
 )
-from cdc.contracts.versions import UnknownVersion, UnreadableRecord
+from cdc.contracts.versions import UnknownVersion, UnreadableRecord, with_position
 from inventory.model.ids import InvKey, Position, ProposalId, ReorderId
 from inventory.model.outputs import PriceOutput, ReorderOutput
 from inventory.model.state import KeyState, WindowRow
@@ -198,10 +199,16 @@ def test_an_answer_carries_the_version_of_its_schema() -> None:
     assert answers.versioned(answers.PROBLEM, {"x": 1}) == {"schema": newest, "x": 1}
 
 
-def test_who_reads_a_topic_adds_the_place() -> None:
-    with pytest.raises(UnknownVersion) as refused:
-        decode_state(b'{"schema":7}')
-    told = refused.value.at("some.topic", 3, 812)
+def test_the_reader_of_a_topic_adds_the_position_to_the_error() -> None:
+    record = SimpleNamespace(topic="some.topic", partition=3, offset=812)
 
-    assert isinstance(told, UnknownVersion)
-    assert str(told) == ("some.topic[3]@812: state record: schema 7 is unknown here; known: 1")
+    with pytest.raises(UnknownVersion) as refused, with_position(record):
+        decode_state(b'{"schema":7}')
+
+    expected = "some.topic[3]@812: state record: schema 7 is unknown here; known: 1"
+    assert str(refused.value) == expected
+
+
+def test_a_readable_record_needs_no_position() -> None:
+    with with_position(SimpleNamespace(topic="some.topic", partition=3, offset=812)):
+        pass
