@@ -6,8 +6,8 @@ the rows in Postgres. Rows that only the log had are lost: deleted rows, and for
 changed rows.
 
 `prepare` works on a stopped home. The next start captures, and no reader starts before that capture
-has finished. If an interrupted capture continued, it would send rows again under other ids. So
-prepare another generation instead.
+has finished. If an interrupted capture continued, it would send rows again with other LSNs, and the
+workers couldn't recognise these records as copies. So prepare another generation instead.
 """
 
 import json

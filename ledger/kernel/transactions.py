@@ -27,7 +27,7 @@ UNIQUE_MESSAGES: Final = {
     "shipment_line_reorder_unique": gettext_noop("a transfer for this reorder exists already"),
     "price_change_proposal_unique": gettext_noop("a price was written for this proposal already"),
     "price_change_one_rule_a_day": gettext_noop(
-        "this item already has a rule-made price on that day"
+        "the rules already changed the price of this item on that day"
     ),
     "item_location_key_unique": gettext_noop("the item is ranged here already"),
     "supplier_code_letters": gettext_noop(

@@ -366,7 +366,7 @@ def test_a_price_that_a_scheduled_one_replaces_says_so_by_the_stores_clock(
     assert f"A price of €8.70 is scheduled from {from_when} on, and then replaces it." in page
     assert f"This undoes the price of €8.70 from {from_when} on." in page
     assert f'<th scope="row"><time title="{tomorrow:%Y-%m-%d %H:%M:%S} UTC">{from_when}<' in page
-    assert re.search(r"cost €[0-9.]+, floor <b>€[0-9.]+</b>", page)
+    assert re.search(r"cost €[0-9.]+. The lowest allowed price is <b>€[0-9.]+</b>", page)
 
 
 def test_the_price_that_replaces_another_is_found_beyond_200_scheduled_ones(

@@ -31,10 +31,12 @@ from webui.shell.page import render_page
 SHOWN_CHARS: Final = 12
 _MOST_REQUESTS: Final = 100
 _ABOUT: Final = {
-    kinds.PUBLISH: gettext_noop("Fill the changelogs of the revision from run B of this review."),
+    kinds.PUBLISH: gettext_noop(
+        "Write the states of run B of this review into the changelogs of the revision."
+    ),
     kinds.SHADOW: gettext_noop(
-        "Start the revision's workers beside the stack, and compare their decisions with those in"
-        " force, three times."
+        "Start the revision's workers beside the stack. Compare their decisions with those of the"
+        " stack three times."
     ),
     kinds.CUTOVER: gettext_noop(
         "Compare once more, then switch: the desks show only the needs of this revision."
