@@ -8,6 +8,8 @@ revision except the last (domain.md 4).
 import json
 from typing import Any
 
+import orjson
+
 from cdc.contracts.rejects import Origin, origin_of, position_json
 from cdc.contracts.versions import UnreadableRecord, document_of
 from inventory.errors import short_text
@@ -196,7 +198,7 @@ def _dumps(row: dict[str, object]) -> bytes:
 
 
 def _loads(payload: bytes, kind: str, statuses: tuple[str, ...]) -> dict[str, Any]:
-    row = document_of(f"{kind}_event", payload)
+    row = document_of(f"{kind}_event", payload, orjson.loads)
     if row.get("kind") != kind:
         problem = f"{kind} event: kind {kind!r} expected, got {short_text(row, 120)}"
         raise NotADecision(problem)

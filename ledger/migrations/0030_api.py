@@ -15,46 +15,7 @@ proposal's `revision`. So a change of its `logic_revision` is an event too.
 
 from django.db import migrations
 
-FORWARD = """
-CREATE TABLE app.api_token (
-    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    person_id integer NOT NULL REFERENCES app.auth_user (id) ON DELETE CASCADE,
-    name text NOT NULL CONSTRAINT api_token_name CHECK (length(name) BETWEEN 1 AND 60),
-    token_sha256 text NOT NULL CONSTRAINT api_token_once UNIQUE
-        CONSTRAINT api_token_hash CHECK (token_sha256 ~ '^[0-9a-f]{64}$'),
-    scopes text[] NOT NULL CONSTRAINT api_token_scopes CHECK (cardinality(scopes) > 0),
-    created_by text NOT NULL,
-    created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
-    expires_at timestamptz NOT NULL
-        CONSTRAINT api_token_ends CHECK (expires_at <= created_at + interval '366 days'),
-    ended_at timestamptz,
-    ended_by text,
-    used_at timestamptz,
-    minute timestamptz NOT NULL DEFAULT '-infinity',
-    requests integer NOT NULL DEFAULT 0
-);
-CREATE INDEX api_token_person ON app.api_token (person_id);
-REVOKE ALL ON app.api_token FROM app_rw, sink_rw, app_ro;
-GRANT SELECT, INSERT, UPDATE (ended_at, ended_by, used_at, minute, requests) ON app.api_token
-    TO app_rw;
-
-CREATE TABLE app.decision_event (
-    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    at timestamptz NOT NULL DEFAULT clock_timestamp(),
-    kind text NOT NULL CONSTRAINT decision_event_kind CHECK (kind IN ('need', 'price')),
-    subject text NOT NULL,
-    change text NOT NULL CONSTRAINT decision_event_change
-        CHECK (change IN ('opened', 'revised', 'decided', 'snoozed', 'closed')),
-    inv_key text NOT NULL,
-    location text NOT NULL,
-    sku text NOT NULL,
-    proposal jsonb NOT NULL
-);
-CREATE INDEX decision_event_at ON app.decision_event (at);
-CREATE INDEX decision_event_store ON app.decision_event (location, id);
-REVOKE ALL ON app.decision_event FROM app_rw, sink_rw, app_ro;
-GRANT SELECT ON app.decision_event TO app_rw, app_ro;
-
+EVENTS = """
 CREATE FUNCTION app.write_decision_event() RETURNS trigger LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE change text; subject text; proposal jsonb;
@@ -96,7 +57,48 @@ CREATE CONSTRAINT TRIGGER price_changed AFTER UPDATE ON app.price_proposal
     WHEN ((OLD.revision, OLD.status, OLD.decided_at, OLD.logic_revision) IS DISTINCT FROM
           (NEW.revision, NEW.status, NEW.decided_at, NEW.logic_revision))
     EXECUTE FUNCTION app.write_decision_event('price');
+"""
+FORWARD = f"""
+CREATE TABLE app.api_token (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    person_id integer NOT NULL REFERENCES app.auth_user (id) ON DELETE CASCADE,
+    name text NOT NULL CONSTRAINT api_token_name CHECK (length(name) BETWEEN 1 AND 60),
+    token_sha256 text NOT NULL CONSTRAINT api_token_once UNIQUE
+        CONSTRAINT api_token_hash CHECK (token_sha256 ~ '^[0-9a-f]{{64}}$'),
+    scopes text[] NOT NULL CONSTRAINT api_token_scopes CHECK (cardinality(scopes) > 0),
+    created_by text NOT NULL,
+    created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    expires_at timestamptz NOT NULL
+        CONSTRAINT api_token_ends CHECK (expires_at <= created_at + interval '366 days'),
+    ended_at timestamptz,
+    ended_by text,
+    used_at timestamptz,
+    minute timestamptz NOT NULL DEFAULT '-infinity',
+    requests integer NOT NULL DEFAULT 0
+);
+CREATE INDEX api_token_person ON app.api_token (person_id);
+REVOKE ALL ON app.api_token FROM app_rw, sink_rw, app_ro;
+GRANT SELECT, INSERT, UPDATE (ended_at, ended_by, used_at, minute, requests) ON app.api_token
+    TO app_rw;
 
+CREATE TABLE app.decision_event (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    kind text NOT NULL CONSTRAINT decision_event_kind CHECK (kind IN ('need', 'price')),
+    subject text NOT NULL,
+    change text NOT NULL CONSTRAINT decision_event_change
+        CHECK (change IN ('opened', 'revised', 'decided', 'snoozed', 'closed')),
+    inv_key text NOT NULL,
+    location text NOT NULL,
+    sku text NOT NULL,
+    proposal jsonb NOT NULL
+);
+CREATE INDEX decision_event_at ON app.decision_event (at);
+CREATE INDEX decision_event_store ON app.decision_event (location, id);
+REVOKE ALL ON app.decision_event FROM app_rw, sink_rw, app_ro;
+GRANT SELECT ON app.decision_event TO app_rw, app_ro;
+
+{EVENTS}
 CREATE FUNCTION app.forget_decision_events() RETURNS trigger LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN

@@ -56,7 +56,7 @@ _SUPERSEDE: LiteralString = """
 UPDATE app.{table} AS older
 SET {closed}, updated_at = clock_timestamp()
 FROM app.{table} AS newer
-WHERE older.inv_key = ANY(%s) AND newer.inv_key = older.inv_key
+WHERE older.inv_key = ANY(%s) AND newer.inv_key = older.inv_key AND newer.{key} <> older.{key}
   AND older.status IN ('open', 'snoozed') AND newer.logic_revision = older.logic_revision
   AND (substring(older.{key} from '(\\d+)-\\d+$')::bigint,
        substring(older.{key} from '\\d+-(\\d+)$')::bigint)
