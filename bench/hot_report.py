@@ -22,7 +22,11 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """Mean of the two *log* blocks divided by mean of the two *row* blocks, for each figure."""
+    """Two figures of the side *log*, each divided by the same figure of the side *row*.
+
+    Each side's figure is the mean of its two blocks. On the side *log*, a checkout only appends a
+    sale. On the side *row*, a trigger also updates the stock. See `bench.hot`.
+    """
 
     items: int
     rate: float

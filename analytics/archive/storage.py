@@ -61,7 +61,7 @@ class Storage(Protocol):
         Raises:
             FileNotFoundError: the file is missing.
             OSError: the file is unreadable.
-            NoArchive: the server can't be used.
+            NoArchive: the archive is at a URL, and its server can't be used.
         """
         ...
 

@@ -41,10 +41,10 @@ _NO_REASONS: Final = ("", ABOVE_REORDER_POINT)
 
 @dataclass(frozen=True, slots=True)
 class Reorders:
-    """The number of open needs (reorders) in the workers' states, and the violations found.
+    """The number of open needs (reorders) in the workers' states, and two lists of violations.
 
-    `duplicates` has needs with several order lines and keys with several open proposals. `missing`
-    has keys without a required need or proposal.
+    `duplicates` lists needs with several order lines, and keys with several open proposals.
+    `missing` lists keys that lack a required need or proposal.
     """
 
     open: int

@@ -153,7 +153,10 @@ def _wait_until_repaired(
 
 
 def _repair(stack: StackUnderTest, fault: Fault, outcome: Outcome) -> FinishedCommand | None:
-    """Run the first printed repair unchanged. Return its result; None if no repair is printed."""
+    """Run the first repair command that the stack printed, unchanged, and return its result.
+
+    Return None if the stack printed no repair.
+    """
     printed = fault.repairs_of(stack) if fault.repairs_of else _printed(stack.doctor())
     if not printed:
         outcome.problems.append("no command printed a repair")

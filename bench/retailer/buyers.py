@@ -100,8 +100,9 @@ def is_left_to_people(proposal: str, habits: Habits) -> bool:
 def to_decide(found: Sequence[Proposal], habits: Habits) -> Sequence[Proposal]:
     """Return up to `at_once` proposals for the simulated buyers to decide.
 
-    Up to `most_left` proposals are left to people. The oldest of those beyond this number follow
-    after all other proposals.
+    `found` begins with the oldest proposal. Some proposals are meant for people
+    (`is_left_to_people`). The newest `most_left` of them are left out. The older ones come last in
+    the result, after all proposals that are not meant for people.
     """
     judged = [(one, is_left_to_people(one[0], habits)) for one in found]
     mine = [one for one, is_left in judged if not is_left]

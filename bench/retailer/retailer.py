@@ -1,8 +1,9 @@
 """The demo retailer as values: ranged items, their locations and policies. Pure.
 
-Every distribution centre holds its half of the 2,400 items. A store ranges the best sellers of the
-chain and a sample of the rest. The size `demo` is small, so that its history is written, captured
-and folded in a short time.
+There are two distribution centres. Each of the 2,400 items belongs to one of them at random, so a
+centre holds about half of the items. In the size `tiny`, a centre holds only those of its items
+that stores get from it. A store ranges the best sellers of the chain and a sample of the rest. The
+size `demo` is small, so that its history is written, captured and folded in a short time.
 """
 
 from collections.abc import Iterator

@@ -28,9 +28,9 @@ class StepLoop:
 
     @property
     def as_loop(self) -> asyncio.AbstractEventLoop:
-        """Return this loop with the type that asyncio's constructors require.
+        """Return this loop, cast to the type that asyncio's constructors require.
 
-        They call only the methods that this class has.
+        The cast is safe: these constructors call only methods that this class has.
         """
         return cast(asyncio.AbstractEventLoop, self)
 

@@ -102,11 +102,11 @@ class Process:
         self.run(self._consume())
 
     def sleep(self, until: int) -> None:
-        """Do nothing before that step of the scheduler."""
+        """Let this process do nothing until the scheduler reaches step `until`."""
         self.asleep_until = until
 
     def hold(self, effect: str, until: int) -> None:
-        """Delay every effect of this name until that step of the scheduler."""
+        """Delay every effect of this name until the scheduler reaches step `until`."""
         self.held_until[effect] = until
 
     def is_held(self, step: int) -> bool:

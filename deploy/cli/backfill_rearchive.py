@@ -182,7 +182,7 @@ def _newest_former(archive: Path) -> Path:
 def _compared(
     archive: Path, former: Path, parts: "Sequence[FormerPartition] | None" = None
 ) -> "list[Rebuilt]":
-    """Return the comparison of each former partition with the present archive."""
+    """Compare each partition of the former archive with the same one of the present archive."""
     from analytics.archive.manifest import Manifest  # noqa: PLC0415 -- loads the file format
     from analytics.archive.rebuilt import compare  # noqa: PLC0415 -- as above
 

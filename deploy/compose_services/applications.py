@@ -43,7 +43,10 @@ def _guarded(name: str, service: dict[str, Any]) -> dict[str, Any]:
 
 
 def variables() -> dict[str, str]:
-    """Return the `INVENTORY_*` variables for operators' commands. A service gets some of them."""
+    """Return all `INVENTORY_*` variables, for operators' commands.
+
+    A service gets only the variables that it reads; see `variables_of`.
+    """
     return {
         "INVENTORY_HOME": "/var/lib/inventory",
         "INVENTORY_KAFKA_BOOTSTRAP": KAFKA,

@@ -1,4 +1,4 @@
-"""Checks of a running stack: services, Postgres, topics, rules, lag and freshness."""
+"""Checks of a running stack: services, Postgres, topics, logic revision, lag and freshness."""
 
 from typing import Any, Final, LiteralString
 

@@ -64,7 +64,7 @@ def _pages() -> Iterator[str]:
     yield "| own account | all people who are logged in, each for their own account only |"
     yield "| no login needed | also people who are not logged in |"
     yield "| checked by the view | all people who are logged in, for items of their own stores |"
-    yield "| company | together with roles: only people of these roles who work in all stores |"
+    yield "| company (after the roles) | only people with these roles who work in all stores |"
     yield ""
     yield "| address | method | right | roles | what it does |"
     yield "|---|---|---|---|---|"

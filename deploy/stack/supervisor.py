@@ -180,7 +180,7 @@ class Supervisor:
                 self._dirty = True
 
     def stop(self) -> None:
-        """Ask the loop to end all children and return."""
+        """Ask the loop `run` to end all child processes and then return. Don't wait for it."""
         self.stopping.set()
         self._wake.set()
 

@@ -270,9 +270,11 @@ def clamped_to(policy: ItemLocation, frame: PriceFrame, signal: Signal) -> Clamp
 def _prior_minor(
     policy: ItemLocation, inputs: PricingInputs, effective_us: int, signal: Signal
 ) -> int | None:
-    """Return the prior price of a reduction by the policy's `prior_rule`, or None for a raise.
+    """Return the prior price of a reduction, or None for a raise.
 
-    It is the lowest price of 30 days; see `prior_price`.
+    The prior price is the lowest price in 30 days, or None if no price was in force then. The
+    policy's `prior_rule` decides where these days end: at this reduction (`plain`), or at the first
+    of several reductions in a row (`progressive`). See `prior_price`.
     """
     if signal.side != DOWN:
         return None

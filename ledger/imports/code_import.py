@@ -93,13 +93,13 @@ def import_codes(
 def report(
     counts: ImportedCodes, bad_rows: Sequence[BadCodeRow], *, is_written: bool
 ) -> dict[str, object]:
-    """Return the result of an import or a check as plain values."""
+    """Return plain values: the result of an import of codes, or of its dry run."""
     rows = [{"line": bad.line, "reason": bad.reason} for bad in bad_rows]
     return {**asdict(counts), "bad_rows": rows, "is_written": is_written and not rows}
 
 
 def report_text(counts: ImportedCodes, bad_rows: Sequence[BadCodeRow], *, is_written: bool) -> str:
-    """Return the result of an import or a check for a person."""
+    """Return a text for people: the result of an import of codes, or of its dry run."""
     if bad_rows:
         listed = "".join(f"\n  line {bad.line}: {bad.reason}" for bad in bad_rows)
         rows = "row is" if len(bad_rows) == 1 else "rows are"

@@ -3,9 +3,9 @@
 The job that approves needs and the desk of the buyer use the same functions, so the desk shows the
 reasons that stop the job.
 
-A group is all needs for one supplier and location. Its value is the sum of the values of needs that
-have no other reason to wait. If this sum is below the supplier's minimum, all needs of the group
-wait.
+All needs for one supplier and location form a group. If the value of the group is below the
+supplier's minimum, all its needs wait. This value counts only those needs that have no reason of
+their own to wait.
 """
 
 from collections import defaultdict

@@ -1,6 +1,6 @@
 """Metrics of the sender of webhooks, in the text format of Prometheus.
 
-The sender counts its attempts. It reads waiting and given-up messages from Postgres at each request
+The sender counts its attempts. It reads waiting and dead messages from Postgres at each request
 of `/metrics`. No label has an address, an account or an item: `kind` is the first part of a
 message's type (need, price, order; webhook for tests and gaps), and `result` is one of `RESULTS`.
 """

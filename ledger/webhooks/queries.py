@@ -87,7 +87,7 @@ class Webhook:
 
 @dataclass(frozen=True, slots=True)
 class DeadMessage:
-    """A message that was given up; a person may replay it."""
+    """A message that the sender has given up (a dead message); a person may replay it."""
 
     webhook_id: int
     message_id: str

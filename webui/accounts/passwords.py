@@ -36,7 +36,11 @@ class NoKnownWords:
     """Validator that refuses passwords made mostly of names of the company, product or roles."""
 
     def validate(self, password: str, user: User | None = None) -> None:
-        """Raise ValidationError if fewer than eight characters remain without these names."""
+        """Raise ValidationError if fewer than eight characters remain without known words.
+
+        This method removes from the password the words in `WORDS` (which include the roles), the
+        words of the company's name, and those of the user's name.
+        """
         company = re.findall(r"\w{3,}", settings.COMPANY_NAME.lower())
         name = [] if user is None else re.findall(r"\w{3,}", user.get_username().lower())
         left = password.lower()

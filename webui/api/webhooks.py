@@ -62,7 +62,7 @@ class WebhookList(Schema):
 
 
 class DeadLetter(Schema):
-    """A message that was given up after 20 attempts."""
+    """A dead message: the sender has given it up after 20 failed attempts."""
 
     message_id: str
     type: str
@@ -128,7 +128,10 @@ class TestWebhook(Given):
 
 
 class ReplayMessages(Given):
-    """Send the dead messages (given up after 20 attempts) again, or one of them."""
+    """Send all dead messages of the webhook again, or one of them.
+
+    A message is dead after 20 failed attempts.
+    """
 
     action: Literal["replay"]
     message_id: Text = ""
@@ -189,7 +192,7 @@ def get_webhook(request: HttpRequest, webhook_id: WebhookId) -> WebhookAnswer:
 def change_webhook(
     request: HttpRequest, webhook_id: WebhookId, body: WebhookCommand, command_id: CommandId
 ) -> WebhookDone:
-    """Rotate the secret, stop, resume, test, replay or delete one webhook."""
+    """Stop, resume, test or delete a webhook, rotate its secret or resend its dead messages."""
     caller = caller_of(request)
     which = Which(webhook_id, caller.name, caller.user.pk, command_id)
     return WebhookDone(id=webhook_id, action=body.action, secret=_change(which, body, caller))

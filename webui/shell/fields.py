@@ -61,7 +61,7 @@ class TextField(forms.CharField):
 
 
 class TickField(forms.Field):
-    """A tick box: True if the form has a text that isn't blank under the box's name."""
+    """A tick box: True if the form's value for it contains more than white space."""
 
     def __init__(self) -> None:
         super().__init__(required=False)

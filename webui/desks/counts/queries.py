@@ -115,7 +115,7 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class StoredEntry:
-    """An entry as stored: with the SKU instead of a scanned code, and with units for cases."""
+    """An entry as stored: the SKU in place of the scanned code, units in place of cases."""
 
     id: str
     sku: str

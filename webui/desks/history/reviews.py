@@ -73,7 +73,7 @@ class Step:
 @require_GET
 @requires(SEE_HISTORY, company=True)
 def review_list(request: HttpRequest) -> HttpResponse:
-    """Show the reviews with their verdicts, and the revision that decides."""
+    """Show the reviews of logic changes with their verdicts, and the deciding revision."""
     context = {"view": "reviews", "reviews": reviewed.reviews(), "switches": switches()}
     return render_page(request, "history/reviews.html", context)
 
@@ -81,7 +81,7 @@ def review_list(request: HttpRequest) -> HttpResponse:
 @require_GET
 @requires(SEE_HISTORY, company=True)
 def review(request: HttpRequest, number: int) -> HttpResponse:
-    """Show one review: its difference, its verdict, and the steps that switch and roll back."""
+    """Show the review of a logic change: difference, verdict, and steps to switch and roll back."""
     return _show(request, number, None)
 
 

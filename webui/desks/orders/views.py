@@ -282,7 +282,7 @@ def act(request: HttpRequest) -> HttpResponse:
 @require_GET
 @requires(SEE_ORDERS)
 def document(request: HttpRequest) -> HttpResponse:
-    """Show one order, or several with several `ref` in the query, as a page to print and send."""
+    """Show an order as a page to print and send, or several if the query has several `ref`."""
     refs = [ref[:LONGEST_REF] for ref in request.GET.getlist("ref")[:MOST_ORDERS]]
     papers = [_paper(*_document(ref)) for ref in refs or [""]]
     return render(request, "orders/document.html", {"papers": papers, "buyer": buyer()})

@@ -47,7 +47,10 @@ def _read(column: str, **others: str) -> tuple[Use, ...]:
 
 
 def _days_read(column: str, label: str) -> Field:
-    """Return a field for a time span in hundredths of a day, with the conditions of `_read`."""
+    """Return a field for a time span, stored in hundredths of a day.
+
+    `_read` gives its conditions: the cases in which the rules read the column.
+    """
     return _days(column, label, *_read(column))
 
 

@@ -27,8 +27,10 @@ DEFAULT_SORT: Final = "urgency"
 class NeedRow(Covered, Decidable):
     """One need with the figures of its row.
 
-    `section` is 0 for needs to look at, else 1. `mark` is the value of the sorted column as text.
-    `held_until_us` is the end of the hold that this need is in or caused, in µs since 1970 UTC.
+    `section` is 0 if a person should look at the need, else 1. `mark` is the value of the sorted
+    column as text. `held_until_us` is the end of a hold, in µs since 1970 UTC. The hold began when
+    this need was snoozed, rejected or ordered with too few units. The field is None if the item is
+    in no such hold.
     """
 
     reorder_id: str

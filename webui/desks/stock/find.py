@@ -69,7 +69,7 @@ def scan(request: HttpRequest) -> HttpResponse:
 @require_GET
 @requires(SEE)
 def scan_code(request: HttpRequest) -> JsonResponse:
-    """Return the SKU of a scanned code and the units of one scan, or why there is none."""
+    """Return a scanned code's SKU and its number of units, or the reason why no item was found."""
     text = _text(request)
     try:
         item = scanned_item("", text)
