@@ -126,7 +126,7 @@ PAR: Final = Family(
 )
 COVER: Final = Family(
     code="cover",
-    label="cover, time supply: for so many days of demand",
+    label="cover (time supply): order enough for a number of days of demand",
     summary="at the minimum days of cover, up to the maximum",
     shape=TWO_LEVELS,
     typed=("reorder_point_units", "order_up_to_units"),

@@ -1,7 +1,8 @@
 """Blind counting sheets: a person counts items and doesn't see the expected units.
 
-An entry is one scan. Entries of an item add up, because people find the same item on two shelves.
-Submitting writes one draft count per item. The draft has the time of the item's newest entry.
+An entry is one scan. Several entries of one item are added up, because people find the same item on
+two shelves. Submitting writes one draft count per item. The draft has the time of the item's newest
+entry.
 
 A new count of an item voids the item's waiting drafts. The new count is a second count if one of
 these drafts needed a second count. A draft needs a second count if its variance is above the

@@ -57,11 +57,11 @@ def locked_draft(count_id: int) -> LockedCount:
         )
         raise Conflict(message)
     if count.status == "void":
-        again = Message("has refused count %(count_id)s, or has counted again", count_id=count_id)
         message = Message(
-            "%(writer)s %(again)s, %(write_time)s, so this count needs no decision any more",
+            "%(writer)s has refused count %(count_id)s, or has counted again, %(write_time)s. "
+            "So this count needs no decision any more",
             writer=count.writer,
-            again=again,
+            count_id=count_id,
             write_time=count.write_time,
         )
         raise Conflict(message)

@@ -104,7 +104,8 @@ def confirm_order_line(
             refuse("confirmed_units", units, rule)
         if units > line.ordered_units and not command.beyond_order_allowed:
             rule = Message(
-                "at most the %(ordered_units)s ordered, unless you tick that more will come",
+                "at most the %(ordered_units)s ordered; if the supplier sends more and you take "
+                "them, tick the box",
                 ordered_units=line.ordered_units,
             )
             refuse("confirmed_units", units, rule)

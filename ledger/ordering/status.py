@@ -61,7 +61,8 @@ WHY_NOT: Final[Mapping[Status, str]] = MappingProxyType(
             "was sent to the supplier; confirm, receive or cancel it, or move its due day"
         ),
         "confirmed": gettext_noop(
-            "is confirmed; confirm other units, receive or cancel it, or move its due day"
+            "is confirmed; confirm a different number of units, receive or cancel it, or move its "
+            "due day"
         ),
         "closed": gettext_noop(
             "is closed and has no open units; the purchasing lead can open it again"

@@ -61,7 +61,8 @@ def test_a_worker_that_hangs_costs_the_page_its_patience_and_no_more(
         monkeypatch.setenv("INVENTORY_WORKER_URLS", f"http://127.0.0.1:{deaf.getsockname()[1]}")
         shown = text_of(page("/items/L/S?tab=sources"))
 
-    assert "read model only: the worker did not answer in time, stale by 1 d" in shown
+    assert "No worker gave figures (the worker did not answer in time)." in shown
+    assert "These figures are from the read model. Their age: 1 d" in shown
     assert "State from the read model" in shown
     assert TIMEOUT_S <= 0.15
 
@@ -77,4 +78,5 @@ def test_without_workers_the_page_shows_the_read_model_and_its_age(
     shown = text_of(found)
 
     assert '<span id="worker-says" data-poll="5000">' in found
-    assert "read model only: the worker is unreachable, stale by 1 d" in shown
+    assert "No worker gave figures (the worker is unreachable)." in shown
+    assert "These figures are from the read model. Their age: 1 d" in shown

@@ -114,7 +114,8 @@ def _execute(command: Command, location: str, sku: str) -> str:
                 command_id=command.command_id,
             )
             return gettext(
-                "Rolled back: the previous price applies again. The timeline shows from when on."
+                "Rolled back. The previous price applies again from the time that the timeline "
+                "shows."
             )
         case unknown:
             field, rule = "action", gettext_noop("manual, emergency or rollback")

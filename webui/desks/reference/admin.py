@@ -45,7 +45,7 @@ class LocationAdmin(WrittenTable):
     """Stores and warehouses."""
 
     plural = gettext_noop("Locations")
-    note = gettext_noop("People get stores on the desk People.")
+    note = gettext_noop("To give a person access to a store, use the desk People.")
     form = LocationForm
     kind = DescribeLocation
     fields = ("code", "name", "kind", "address")
