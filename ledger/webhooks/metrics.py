@@ -54,7 +54,7 @@ _DEAD: Final = Figure(
     "inventory_webhook_given_up_messages",
     "gauge",
     ("kind",),
-    "Messages that the sender no longer tries to deliver; a person may send them again",
+    "Dead messages: the sender no longer tries to deliver them; a person may send them again",
 )
 _GAUGES: Final = (_ENDPOINTS, _WAITING, _OLDEST, _DEAD)
 FIGURES: Final = (_ATTEMPTS, *_GAUGES)
