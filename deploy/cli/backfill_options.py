@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from cdc.settings import Connections
 
 ENGINES: Final = ("local", "spark")
-# Value of --until: the history ends at the last archived record, so no broker is needed.
+# Value of --until: the history ends at the last archived record that is no heartbeat. So no broker
+# is needed.
 ARCHIVED: Final = "archived"
 _ARCHIVE: Final = "INVENTORY_ARCHIVE"
 

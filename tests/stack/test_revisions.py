@@ -152,7 +152,7 @@ def agree(stack: RunningStack, shop: Shop, keys: set[tuple[str, str]]) -> None:
     approve(stack, shop, DIGEST, keys - {("reorder", f"{shop.location}|C")})
     lapsed = stack.cli("backfill", "cutover", str(OTHER), "--approval", DIGEST)
     assert lapsed.returncode == 1
-    assert f"has lapsed: 1 of {len(keys)} differing keys not approved" in lapsed.stderr
+    assert re.search(rf"has lapsed: 1 of {len(keys)} differing keys? not approved", lapsed.stderr)
     approve(stack, shop, DIGEST[::-1], keys)
     options = ("--rounds", "1", "--approval", DIGEST[::-1], "--json")
     watched = stack.cli("backfill", "shadow", str(OTHER), *options)
@@ -260,7 +260,7 @@ def test_other_rules_reach_the_desk_only_when_they_decide_and_then_alone(
     assert "quantity_units" in ours[0]["fields"]
     refused = stack.cli("revision", "promote", str(OTHER))
     assert refused.returncode == 1
-    assert f"differs from {OURS} in {found['differing']} keys, and no" in refused.stderr
+    assert re.search(rf"from {OURS} in {found['differing']} keys?, and no", refused.stderr)
     agree(stack, shop, {(entry["kind"], entry["inv_key"]) for entry in found["differences"]})
     assert desk(stack, shop) == before
     with pytest.raises(StackError, match=f"logic revision {OURS} decides"):
