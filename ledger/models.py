@@ -1,8 +1,9 @@
 """Django models of the tables that the admin shows; decision 0031 has the reasons.
 
-They are unmanaged: SQL in migrations creates the tables. The admin reads rows with these models and
-checks forms against their fields. The admin writes through the services of `ledger.items.reference`
-and never calls `save()`. People and roles are Django's own models `User` and `Group`.
+The models are unmanaged: SQL in migrations creates the tables. The admin reads rows with these
+models and checks forms against their fields. The admin writes through the services of
+`ledger.items.reference` and never calls `save()`. People and roles are Django's own models `User`
+and `Group`.
 """
 
 from typing import Final

@@ -6,7 +6,7 @@ from ledger.messages import Counted
 
 
 def plural_noop(one: str, many: str) -> tuple[str, str]:
-    """Mark the message ids for the number 1 and for any other number, and return both."""
+    """Mark the message ids for 1 and for other numbers for the translators, and return both."""
     return one, many
 
 

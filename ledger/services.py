@@ -1,7 +1,7 @@
-"""The services that write to the system of record, collected for import.
+"""Services that write to the system of record, collected here for import by other packages.
 
 Each service is one transaction and records its `actor`: a user name, or None for a program. It
-checks the input, takes the locks that the rule needs, and writes facts. Change capture sends the
+checks the input, takes the locks that its rules require, and writes facts. Change capture sends the
 facts to the workers, which compute stock and decisions from them.
 """
 

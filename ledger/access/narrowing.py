@@ -136,9 +136,9 @@ def _refuse_undeclared(kind: str, text: str) -> NoReturn:
 
 
 def scoped(sql: str, parameters: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
-    """Return statement and parameters, limited to the stores of the person (the current scope).
+    """Return a SELECT statement and its parameters, limited to the stores of the scope.
 
-    For a person with all stores, return both unchanged.
+    The scope is the current one (`current`). If it has all stores, return both unchanged.
 
     Raises:
         OutOfScope: parameter `key` or `location` names a store outside the scope.

@@ -1,7 +1,7 @@
 """The roles of people. Each role is a Django group whose name is the role's code.
 
-Pages check the rights of a role, which are in `webui.accounts.roles`. The roles that may order are
-here, because the job `ledger.automation.sends` checks them too.
+The rights of each role are in `webui.accounts.roles`, where pages check them. The roles that may
+order are here, because the job `ledger.automation.sends` checks them too.
 """
 
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ ORDERING: Final = frozenset({BUYER, LEAD})
 class Role:
     """A role: its code (the group's name) and its label on pages.
 
-    With `is_of_store`, a new account gets only the stores and regions that somebody assigns to it.
+    With `is_of_store`, a new account gets only the stores and regions that a person assigns to it.
     A new account of another role gets all stores by default. People see the tasks of their role and
     of the roles in `sees_tasks_of`.
     """

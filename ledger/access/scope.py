@@ -1,11 +1,12 @@
 """The scope of a request: the stores whose rows its person may read and change.
 
-`webui.accounts.gate` enters the scope of the signed-in person for the time of a request. Jobs,
+During a request, `webui.accounts.gate` sets the scope to that of the signed-in person. Jobs,
 commands and tests have no person, and their scope is everywhere. Decision 0025 has the rules.
 
 * `narrowing` limits every SELECT of a page to the scope.
 * Services call `require_store` for the row that they lock.
-* A person without a membership has no store at all.
+* A membership (`app.membership`) gives a person one store, the stores of a region, or all stores.
+  A person without a membership has no store at all.
 """
 
 from __future__ import annotations
@@ -50,11 +51,14 @@ _CURRENT: Final[ContextVar[Scope]] = ContextVar("scope", default=EVERYWHERE)
 
 
 class OutOfScope(PermissionDenied):
-    """Refusal of another store's data; nothing was written. Pages answer with status 403."""
+    """Refusal of data of a store outside the scope; nothing was written. Pages answer with 403."""
 
 
 class RowOutOfScope(OutOfScope):
-    """Refusal of another store's row; the request contained only the row's id and no location."""
+    """Refusal of a row of a store outside the scope.
+
+    The request had only the row's id and no location, so the message doesn't name the store.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,9 +162,9 @@ def bound(parts: Iterator[T], scope: Scope) -> Iterator[T]:
 def require_store(location: str, *, field: str = "location") -> None:
     """Raise `OutOfScope` for a location that is not in the current scope.
 
-    Give `field`, the name of a field, only if the request itself contained the location: the
-    message then names the location. With `field=""` the message doesn't reveal the store, and the
-    error is `RowOutOfScope`.
+    If the request itself contained the location, `field` is the name of its field, and the message
+    names the location. Otherwise pass `field=""`: the message then doesn't reveal the store, and
+    the error is `RowOutOfScope`.
     """
     if not current().allows(location):
         kind = OutOfScope if field else RowOutOfScope

@@ -1,1 +1,1 @@
-"""Verification of the audit log's hash chain, and the copy of its head outside of Postgres."""
+"""Verification of the audit log's hash chain, and a file with the chain's last number and hash."""

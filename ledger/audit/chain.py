@@ -6,8 +6,8 @@ has its predecessor's hash, and that each log entry still has the hash in the ch
 that the chain still contains the head. The head is a copy of the newest entry's number and hash, in
 a file outside of Postgres.
 
-The SELECT statement below computes the hashes. It doesn't call the database function with which the
-chain was written, because an owner of the database could have replaced that function.
+A SELECT statement of this module computes the hashes. It doesn't call the database function with
+which the chain was written, because an owner of the database could have replaced that function.
 """
 
 from collections.abc import Iterator
@@ -53,7 +53,8 @@ class Break:
     """A defect of the chain, described by `found`.
 
     `place` is the number of the chain's entry, None if the log entry has no entry in the chain.
-    `action_id` is the id of the log entry, None if the chain doesn't contain the head of the file.
+    `action_id` is the id of the log entry. It is None if the defect is that the chain doesn't
+    contain the head in the file.
     """
 
     place: int | None

@@ -71,7 +71,7 @@ def newest(connection: psycopg.Connection) -> Head:
 
 
 def is_on_chain(connection: psycopg.Connection, head: Head) -> bool:
-    """Return True if the chain in Postgres still has an entry with this number and hash."""
+    """Return True if the chain in Postgres still has the entry `head`, or if `head` is empty."""
     if not head.place:
         return True
     row = connection.execute(_AT, (head.place,)).fetchone()

@@ -1,7 +1,7 @@
 """Periodic jobs that run outside of the workers.
 
-They approve reorders and prices that the rules allow without a person, send orders, open and clear
-tasks, and measure suppliers. Nothing here computes stock. Each job reads the workers' decisions and
+The jobs approve reorders and prices that the rules allow without a person, send orders, open and
+clear tasks, and measure suppliers. No job computes stock. Each job reads the workers' decisions and
 the limits that people set, and calls the same services as the pages. Rows that a job writes have no
 actor, except in a send that a person requested.
 """

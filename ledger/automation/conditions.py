@@ -58,8 +58,8 @@ WHERE s.policy_active AND NOT s.stock_known AND NOT EXISTS (
 """
 
 # The read model keeps a key for ever, even after all of its facts were deleted or voided. Such a
-# key needs no ranging. So the ledger must still have a fact with an effect. The stock list asks
-# `app.is_item`, too.
+# key needs no ranging. So the ledger must still have a fact with an effect (`app.is_item`). The
+# stock list calls the same function.
 UNKNOWN_ITEM: Final = """
 SELECT s.inv_key AS subject, s.inv_key, s.location, s.sku,
     jsonb_build_object('on_hand_units', s.on_hand_units) AS detail

@@ -1,12 +1,12 @@
 """The heartbeat service: `python -m ledger.automation.heartbeat`.
 
 The workers read no clock, so that a recomputation gives the same results. They take the time from
-facts. This service writes two kinds of them.
+facts. This service writes two kinds of such facts.
 
 * Heartbeat: once a second it updates one row per partition. The row's commit time shows every
   reader the age of the newest state, also on a partition without other records.
-* Review: once per UTC day it sets `reviewed_at` of each live key. That record triggers the rules
-  that depend on the day, for example order days.
+* Review: once per UTC day it sets `reviewed_at` of each key whose `clock_mode` is live. The record
+  of this update triggers the rules that depend on the day, for example order days.
 
 Every 10 s it also copies the end of the audit chain to a file outside of Postgres
 (`ledger.audit.head`). After a restart of Postgres the service continues. It repeats no reviews,
@@ -95,8 +95,8 @@ def beat(connection: psycopg.Connection, keys: list[str]) -> None:
 def review(connection: psycopg.Connection, most: int = REVIEWED_PER_BEAT) -> int:
     """Set `reviewed_at` of up to `most` keys with `clock_mode` live, once per UTC day and key.
 
-    Return the number of reviewed keys. The next call reviews the keys that another transaction has
-    locked now.
+    Return the number of reviewed keys. Skip a key that another transaction has locked; a later call
+    reviews it.
     """
     with connection.transaction():
         return connection.execute(REVIEW, {"most": most}).rowcount

@@ -122,7 +122,7 @@ def why_not(candidate: Candidate, *, now_us: int, as_of_us: int | None) -> str |
 
 
 def write_due(*, limit: int = 200) -> int:
-    """Approve up to `limit` proposals that meet every condition; return the number written.
+    """Approve up to `limit` proposals that meet every condition; return the number of approvals.
 
     A proposal is skipped if a person or another process decides on it first.
     """
@@ -136,7 +136,10 @@ def write_due(*, limit: int = 200) -> int:
 
 
 def objections_to(proposals: list[str]) -> dict[str, str]:
-    """Return the reason why each open proposal waits, by proposal id, as a clause for people."""
+    """Return, by proposal id, the reason why each open proposal of `proposals` isn't approved yet.
+
+    The reason is a clause for people.
+    """
     return {
         candidate.proposal_id: why or gettext_noop("the rules will write it within seconds")
         for candidate, why in _judged(_NAMED, proposals)

@@ -70,7 +70,10 @@ class _Send:
 
 @dataclass(frozen=True, slots=True)
 class _Item:
-    """A need or a draft order, with the revision or version that the page showed."""
+    """A need or a draft order of a send, and its units.
+
+    `shown` is the revision of the need, or the version of the order, that the page showed.
+    """
 
     place: int
     kind: str
@@ -90,7 +93,7 @@ class _Outcome:
 
 
 def send_due(*, limit: int = MOST_A_CALL) -> int:
-    """Execute at most `limit` sends whose deadline has passed; return the number that ended."""
+    """Execute up to `limit` sends whose deadline has passed; return how many have ended."""
     return sum(_execute(int(send_id)) for send_id in fetch_column(_DUE, limit))
 
 
@@ -129,7 +132,7 @@ def _outcomes(send: _Send, items: Sequence[_Item]) -> list[_Outcome]:
 
 
 def _scope(made_by: str | None) -> Scope:
-    """Return the stores for which the person may send orders now; all if `made_by` is None."""
+    """Return the stores for which the person `made_by` may send orders now; all stores if None."""
     if made_by is None:
         return EVERYWHERE
     person = get_user_model().objects.filter(username=made_by).first()

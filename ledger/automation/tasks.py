@@ -144,12 +144,17 @@ def refresh(*, kinds: Iterable[TaskQuery] = KINDS, at: datetime | None = None) -
 
 
 def refresh_quick() -> int:
-    """Refresh the kinds whose query uses an index; return how many tasks opened or ended."""
+    """Refresh the kinds of tasks with a fast query; return how many tasks opened or ended.
+
+    A fast query uses an index; `refresh_slow` handles the kinds whose query reads every key.
+    """
     return refresh(kinds=[kind for kind in KINDS if not kind.is_slow])
 
 
 def refresh_slow() -> int:
-    """Refresh the kinds whose query reads every key; return how many tasks opened or ended.
+    """Refresh the kinds of tasks with a slow query; return how many tasks opened or ended.
+
+    A slow query reads every key.
 
     Also delete up to `MOST_FORGOTTEN` tasks that were cleared more than 180 days ago.
     """

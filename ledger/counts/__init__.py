@@ -1,1 +1,1 @@
-"""Counts and adjustments: sheets, approvals, bookings."""
+"""Counts and adjustments of stock: counting sheets, approvals, and the rows that result."""

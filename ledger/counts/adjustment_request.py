@@ -1,4 +1,4 @@
-"""Locked rows of `app.adjustment_request`, and decisions on these requests."""
+"""The locked row of a requested adjustment (`app.adjustment_request`), and the decision on it."""
 
 from dataclasses import dataclass
 from datetime import datetime

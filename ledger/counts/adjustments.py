@@ -82,12 +82,12 @@ class _CostAndLimit:
 
 
 def on_hand_sign(reason: str) -> int:
-    """Return the change of on-hand by one unit of this reason: +1, −1 or 0."""
+    """Return the change of on-hand units if one unit is adjusted for this reason: +1, −1 or 0."""
     return ADJUSTMENT_SIGNS[reason][0]
 
 
 def unavailable_sign(reason: str) -> int:
-    """Return the change of unavailable stock by one unit of this reason: +1, −1 or 0."""
+    """Return the change of unavailable units if one unit is adjusted for this reason: +1, −1, 0."""
     return ADJUSTMENT_SIGNS[reason][1]
 
 

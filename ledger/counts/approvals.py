@@ -44,8 +44,8 @@ def approve_waiting_count(
 ) -> Approved:
     """Approve a draft. On-hand becomes the counted units plus all movements after the count.
 
-    Movements within the second of the count are before the count. `shown_expected_units` are the
-    expected units that the approver saw, None for no check.
+    If a movement has the same second as the count, it is treated as earlier.
+    `shown_expected_units` are the expected units that the approver saw, None for no check.
 
     Raises:
         ServiceError: no such count, or `actor` has counted it.

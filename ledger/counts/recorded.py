@@ -1,8 +1,8 @@
 """Counts that another system sends. One command writes a sheet, its entries and its drafts.
 
-The rules for sheets of people apply: for example, drafts wait for another person's approval. One
-rule differs. A single invalid item refuses the whole command, because no person is there to correct
-the item.
+The rules are those for sheets that people fill: for example, drafts wait for another person's
+approval. One rule differs. If a single item is invalid, the whole command is refused, because no
+person is there to correct the item.
 """
 
 from collections.abc import Sequence

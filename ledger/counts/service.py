@@ -1,4 +1,4 @@
-"""Writes of counts and adjustments without approval, and the voiding of counts.
+"""Services that write counts and adjustments without an approval, and that void counts.
 
 Pages use `ledger.counts.approvals` and `ledger.counts.adjustments`, which ask for a second person
 where the rules require it.

@@ -33,7 +33,7 @@ class WaitingDraft:
     def counter(self) -> str | None:
         """The name of the person who counted.
 
-        For a count from another system without this name, return the name of the row's author.
+        If another system sent the count without this name, it is the name of the row's author.
         """
         return self.counted_by or self.recorded_by
 

@@ -28,7 +28,10 @@ def cursor(position: str) -> str:
 
 
 def event_document(event: DecisionEvent, currency: str) -> Document:
-    """Return an event with the API's field names; its times are `datetime` or ISO 8601."""
+    """Return an event with the API's field names.
+
+    `at` and the proposal's `as_of` are `datetime`s; all other times are texts in ISO 8601.
+    """
     is_order = event.kind == ORDER
     return {
         "cursor": cursor(str(event.id)),

@@ -15,7 +15,11 @@ from ledger.kernel.transactions import fetch_value
 
 @dataclass(frozen=True, slots=True)
 class DecisionEvent:
-    """A changed proposal or a sent order; `proposal` has the columns of its row at the commit."""
+    """A changed proposal or a sent order.
+
+    `proposal` has columns of the proposal at the commit. For an order it has supplier, sender,
+    time, and the totals of the order's lines; `inv_key` and `sku` are empty.
+    """
 
     id: int
     at: datetime

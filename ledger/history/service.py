@@ -168,7 +168,7 @@ FROM unnest(%s::text[], %s::text[], %s::bigint[], %s::bigint[], %s::timestamptz[
 
 
 def is_past_written(*, name: str) -> bool:
-    """Return True if `keep_past` has recorded the part of a history with this name."""
+    """Return True if `keep_past` has recorded that the part `name` of a history is written."""
     found: bool = fetch_value(
         "SELECT EXISTS (SELECT FROM app.action_log WHERE action = 'history' AND subject = %s)",
         name,

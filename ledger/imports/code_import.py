@@ -93,7 +93,7 @@ def import_codes(
 def report(
     counts: ImportedCodes, bad_rows: Sequence[BadCodeRow], *, is_written: bool
 ) -> dict[str, object]:
-    """Return plain values: the result of an import of codes, or of its dry run."""
+    """Return the result of an import of codes, or of its dry run, as plain values for JSON."""
     rows = [{"line": bad.line, "reason": bad.reason} for bad in bad_rows]
     return {**asdict(counts), "bad_rows": rows, "is_written": is_written and not rows}
 
@@ -198,7 +198,10 @@ class _Known:
 
     @classmethod
     def of(cls, commands: Iterable[DescribeCode], lock: str) -> "_Known":
-        """Read the rows of `commands` in four statements; `lock` is empty or `FOR UPDATE`."""
+        """Read the existing rows that `commands` name, in four statements.
+
+        `lock` is empty or `FOR UPDATE`.
+        """
         gtins = [command.code for command in commands if isinstance(command, DescribeGtin)]
         numbers = [command for command in commands if not isinstance(command, DescribeGtin)]
         skus = [command.sku for command in commands]

@@ -2,8 +2,8 @@
 
 The importer reads the file twice. The first pass ranges every item with `clock_mode` replayed.
 Reorders and prices are off and there is no opening count, because the file has no stock and no
-orders. The second pass writes the sale lines, one transaction per batch. Their ids and offsets have
-the order of the file.
+orders. The second pass writes the sale lines, one transaction per batch. The ids of the lines, and
+the offsets of their records, have the order of the file.
 """
 
 import time

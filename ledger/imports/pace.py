@@ -10,7 +10,8 @@ from collections.abc import Callable
 class Pace:
     """A rate limiter for `per_second` items per second, counted from its creation.
 
-    None means no limit. Tests pass a `clock` and a `sleep` (both in seconds) of their own.
+    With `per_second` None there is no limit. Tests pass a `clock` and a `sleep` (both in seconds)
+    of their own.
     """
 
     def __init__(

@@ -24,7 +24,7 @@ def set_automation(
     actor: str,
     command_id: UUID | None = None,
 ) -> Moved:
-    """Change columns of `AUTOMATION` in an item's policy.
+    """Change the policy columns in `AUTOMATION` of an item.
 
     `shown` has the values that the person saw, by column. If one of them has changed since,
     nothing is written and the `Conflict` names it. Return the changed columns as

@@ -23,7 +23,7 @@ MOST_PACK_UNITS: Final = 10_000
 
 @dataclass(frozen=True, slots=True)
 class DescribeGtin:
-    """A GTIN of 14 digits. One scan of it is `pack_units` units: more than 1 for an outer case."""
+    """A GTIN of 14 digits. One scan counts `pack_units` units: more than 1 for an outer case."""
 
     TABLE: ClassVar = GTIN
     code: str
@@ -89,7 +89,7 @@ DescribeCode = DescribeGtin | DescribeSupplierCode
 
 
 def supplier_code(supplier: str, number: str) -> str:
-    """Return the key of a supplier's code."""
+    """Return the key of a supplier's code in `retail.supplier_code`: `supplier|number`."""
     return f"{supplier}|{number}"
 
 

@@ -2,8 +2,8 @@
 
 A GTIN has 8, 12, 13 or 14 digits; the last digit is a check digit (GS1 General Specifications 7.9).
 Symbols like EAN-8, UPC-A and EAN-13 are short forms: with zeros in front, all have 14 digits. The
-SQL function `retail.is_gtin` repeats the rule for 14 digits in a CHECK. A test compares it with
-this module. All functions are pure.
+SQL function `retail.is_gtin` repeats the rule for 14 digits, for a CHECK constraint. A test
+compares the SQL function with this module. All functions are pure.
 """
 
 import re
@@ -34,7 +34,10 @@ def check_digit(digits: str) -> int:
 
 
 def gtin_problem(text: str) -> Message | None:
-    """Return the reason why a text without spaces is no GTIN, with the next step, or None."""
+    """Return the reason why `text` is no GTIN, with the next step for a person; None for a GTIN.
+
+    `text` has no spaces.
+    """
     if not (text.isascii() and text.isdigit()):
         return Message("a GTIN has digits only: type the number below the bars")
     if len(text) not in LENGTHS:

@@ -1,8 +1,8 @@
-"""Commands of operators that add or change one product, location, supplier or code of a product.
+"""Commands by which operators add or change one product, location, supplier or product code.
 
-Each command writes one entry to the audit log. A code never changes and no row is deleted, because
-facts contain the codes. Imports use `ledger.items.names`, which adds many rows and changes no
-existing row.
+A command that changes something writes one entry to the audit log. A code never changes and no row
+is deleted, because facts contain the codes. Imports use `ledger.items.names`, which adds many rows
+and changes no existing row.
 """
 
 from collections.abc import Mapping
@@ -179,7 +179,10 @@ def _insert(command: Describe) -> None:
 
 
 def _locked(command: Describe) -> Describe:
-    """Return the row in the form of a command, locked until the transaction ends."""
+    """Return the existing row as an instance of the command's class.
+
+    The row stays locked until the transaction ends.
+    """
     statement = f"SELECT * FROM {command.TABLE} WHERE code = %s FOR UPDATE"  # noqa: S608 -- a name of the contract
     before = read_one(type(command), statement, command.code)
     if before is None:

@@ -60,13 +60,16 @@ JOIN retail.supplier s ON s.code = n.supplier WHERE upper(n.number) = upper(%(nu
 
 
 def gtin_in(text: str) -> str:
-    """Return the GTIN of 14 digits in a text, or an empty text."""
+    """Return the GTIN in a text as 14 digits, or an empty text if there is none."""
     digits = digits_in(text)
     return "" if gtin_problem(digits) else gtin14(digits)
 
 
 def matches(text: str) -> list[CodeMatch]:
-    """Return the codes equal to the text, also inactive codes: a GTIN first, then by supplier."""
+    """Return the codes that equal `text`, inactive ones too.
+
+    A GTIN comes first. The suppliers' codes follow, ordered by supplier and SKU.
+    """
     sql = f"{MATCHES_SQL} ORDER BY supplier, sku"
     return select(sql, match_parameters(text), CodeMatch) if text.strip() else []
 
@@ -78,7 +81,7 @@ def match_parameters(text: str) -> dict[str, str]:
 
 
 def active(found: Sequence[CodeMatch]) -> list[CodeMatch]:
-    """Return the active GTINs in `found`; without any, return the active suppliers' numbers."""
+    """Return the active GTINs in `found`; if there are none, the active codes of suppliers."""
     usable = [match for match in found if match.is_active]
     gtins = [match for match in usable if not match.supplier]
     return gtins or usable
@@ -127,7 +130,7 @@ def scanned_item(location: str, text: str) -> Scanned:
 
 
 def typed_sku(location: str, text: str) -> str:
-    """Return the SKU of a code, for a form in which a person types units beside it.
+    """Return the SKU of a code, for a form in which a person types a code and its units.
 
     A text that is no code is returned as it is: the command of the form checks it. Raise
     `ServiceError` with field `sku` for a code that is deactivated or ambiguous, has a wrong check
@@ -151,5 +154,5 @@ def typed_sku(location: str, text: str) -> str:
 
 
 def skus_of(text: str) -> list[str]:
-    """Return the SKUs with this text as an active code; several if suppliers share a number."""
+    """Return the SKUs of which `text` is an active code; several if suppliers share a number."""
     return list(dict.fromkeys(match.sku for match in active(matches(text))))

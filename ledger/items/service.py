@@ -49,7 +49,7 @@ class RangedItem(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LockedItem(Keyed, Stamped):
-    """One row of `retail.item_location`, locked; `policy` has all its columns by name."""
+    """One row of `retail.item_location`, locked; `policy` has all columns of the row by name."""
 
     inv_key: str
     location: str
@@ -91,7 +91,7 @@ def range_item(
     occurred_at: datetime | None = None,
     actor: str | None = None,
 ) -> str:
-    """Write an item's policy at a location (range it) and its opening count.
+    """Range an item at a location: write its policy there, and its opening count.
 
     Return the item's `inv_key`. Raise `Conflict` if the item is ranged there already.
     """
@@ -111,7 +111,7 @@ def range_items(
     occurred_at: datetime | None = None,
     actor: str | None = None,
 ) -> int:
-    """Write policies of new items (range them) and their opening counts, in one statement each.
+    """Range new items: write their policies with one statement, and opening counts with another.
 
     Return the number of new items. An item that is ranged already keeps its policy and gets no
     opening count. `occurred_at` is the time of the counts, None for the present time. All policies

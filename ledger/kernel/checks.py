@@ -1,8 +1,8 @@
 """Checks of input against the limits of docs/domain.md 0 and 2.6.
 
-A check raises `ServiceError` with field, value and rule. SQL has the same limits as CHECK
-constraints. The checks here repeat these limits, so that a person reads a sentence instead of a
-constraint's name. If a limit is missing here, SQL still refuses the row and nothing is written.
+A check raises `ServiceError` with field, value and rule. The tables have the same limits in CHECK
+constraints. This module repeats them, so that a person reads a sentence instead of a constraint's
+name. If a limit is missing here, Postgres still refuses the row and nothing is written.
 """
 
 import re
@@ -33,14 +33,14 @@ _REJECTION: Final = re.compile(r"(?P<column>\w+) must be (?P<rule>.*), got ", re
 
 
 def location_problem(location: str) -> str | None:
-    """Return the reason why `location` is no location code, or None."""
+    """Return the reason why `location` is no location code, or None if it is one."""
     if LOCATION_FORM.match(location):
         return None
     return gettext_noop("a location is 1 to 24 characters of A-Z, 0-9 and -")
 
 
 def sku_problem(sku: str) -> str | None:
-    """Return the reason why `sku` is no SKU, or None."""
+    """Return the reason why `sku` is no valid SKU, or None if it is one."""
     if not 1 <= len(sku) <= LONGEST_SKU:
         return Message("an SKU has 1 to %(longest_sku)s characters", longest_sku=LONGEST_SKU)
     if not sku.isprintable() or "|" in sku:
@@ -181,5 +181,5 @@ def policy_problem(row: Mapping[str, object]) -> ServiceError | None:
 
 
 def is_correctable(happened_at: datetime, now: datetime) -> bool:
-    """Return True if a count or receipt may still be corrected: up to 48 h later, inclusive."""
+    """Return True if a count or receipt may be corrected: `now` is up to 48 h (inclusive) later."""
     return now - happened_at <= CORRECTABLE_FOR

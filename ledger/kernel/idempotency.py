@@ -42,8 +42,8 @@ class Done:
 class _FirstUse:
     """The row of `app.command` for a command id that was used before.
 
-    `content` is the hash of the command's values, None if an earlier version wrote the row.
-    `result` is JSON, as text or parsed.
+    `content` is the hash of the command's values. It is None if an earlier version of the
+    application wrote the row. `result` is JSON, as text or parsed.
     """
 
     kind: str
@@ -148,7 +148,8 @@ def _first_result(
 def _refuse_reuse(first: _FirstUse, kind: str, actor: str | None, content: object) -> None:
     """Raise `FormReused` unless the first use had the same kind, content and actor.
 
-    Rows of earlier versions have no content. For these, only the kind is compared.
+    Rows that earlier versions of the application wrote have no content. For these rows, only the
+    kind is compared.
     """
     is_known = first.content is not None
     again = Message("Check the page, and send it again from there.")

@@ -1,7 +1,7 @@
 """Decisions on reorder and price proposals.
 
-A decision locks the proposal, compares its revision with the revision that the person saw, and
-inserts a row into the table of decisions.
+`decide` and `answer_need` lock the proposal and compare its revision with the revision that the
+person saw. Then they insert a row into the table of decisions.
 """
 
 from dataclasses import dataclass
@@ -105,7 +105,10 @@ def refuse_if_moved(row: Proposal, decision: Decision, *, allowed: tuple[str, ..
 
 
 def refuse_other_revision(row: Proposal, decision: Decision) -> None:
-    """Raise `Conflict` if the person saw another revision than the newest; None is not checked."""
+    """Raise `Conflict` unless the person saw the newest revision.
+
+    If `decision.shown_revision` is None, there is no check.
+    """
     if decision.shown_revision is not None and decision.shown_revision != row.revision:
         message = Message(
             "This proposal has changed meanwhile: you saw revision %(shown_revision)s, now it "

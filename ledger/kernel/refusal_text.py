@@ -62,7 +62,7 @@ def person(name: str | None) -> str:
 
 
 def moment_text(at: datetime) -> str:
-    """Return a time by the clock of the stores, like `2026-11-21 10:42 UTC`."""
+    """Return a time as text in the stores' time zone, like `2026-11-21 10:42 UTC`."""
     # The first and the last day of the calendar may end outside of it in the stores' zone.
     with suppress(OverflowError):
         at = at.astimezone(store_zone())
@@ -70,7 +70,7 @@ def moment_text(at: datetime) -> str:
 
 
 def label(field: str, translate: Translate = untranslated) -> str:
-    """Return the name of a field on pages: `Lead time` for `lead_time_centidays`."""
+    """Return the name that pages show for a field: `Lead time` for `lead_time_centidays`."""
     name = field if isinstance(field, Message) else LABELS.get(field)
     if name is None:
         name = field
@@ -130,7 +130,7 @@ def names_text(fields: Iterable[str], translate: Translate = untranslated) -> st
 
 
 def changes_text(now: Mapping[str, object], seen: Mapping[str, object]) -> str:
-    """Return each value that differs from the one that the person saw; empty if none differs.
+    """Return a text with each value that has changed since the person saw it; empty if none has.
 
     Example: `minimum order is €10.00, was €0.00`.
     """

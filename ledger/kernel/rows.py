@@ -20,7 +20,8 @@ Parameters = Mapping[str, Any]
 def select(sql: str, parameters: Parameters, row: type[T]) -> list[T]:
     """Return every row of the result as `row`, a class with one field per column.
 
-    Within a request, only rows of its person's stores are returned (`ledger.access.narrowing`).
+    Within a request of a person, return only rows of that person's stores
+    (`ledger.access.narrowing`).
     """
     with connection.cursor() as cursor:
         cursor.execute(*scoped(sql, parameters))

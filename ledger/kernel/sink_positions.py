@@ -8,8 +8,9 @@ from ledger.kernel.rows import select
 def as_of_by_partition(topic: str) -> dict[int, int]:
     """Return the as-of time of the read model by partition, for a topic that the projector reads.
 
-    An as-of time is the commit time of the newest record that the read model includes, heartbeats
-    too, in microseconds since 1970 UTC. A partition without an as-of time is left out.
+    An as-of time is the commit time of the newest record that the read model includes, in
+    microseconds since 1970 UTC. Heartbeats are records too. A partition without an as-of time is
+    left out.
     """
     found = select(
         """SELECT partition, as_of_us FROM read_model.sink_position

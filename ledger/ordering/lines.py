@@ -306,7 +306,7 @@ def write_line(line_id: int, values: Mapping[str, object], actor: str | None) ->
 
 
 def status_and_open_units(line: OrderLine) -> tuple[str, int]:
-    """Return the status that a line with these values has, and its open units."""
+    """Return the status that follows from the values of `line`, and the line's open units."""
     open_now = open_order_units(line)
     confirmed = line.confirmed_units is not None
     status = orders_status.status_after(line.status, open_units=open_now, is_confirmed=confirmed)
@@ -314,7 +314,7 @@ def status_and_open_units(line: OrderLine) -> tuple[str, int]:
 
 
 def follow_receipts(line_id: int, actor: str | None) -> None:
-    """Lock a line and write the status that follows from its receipts, if it differs."""
+    """Lock a line; if its receipts require another status than it has, write that status."""
     line = locked_line(line_id)
     status, _open = status_and_open_units(line)
     if status != line.status:

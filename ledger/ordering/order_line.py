@@ -49,6 +49,6 @@ def locked_line(line_id: int) -> OrderLine:
 
 
 def locked_drafts(order_ref: str) -> Sequence[OrderLine]:
-    """Return the draft lines of an order by id, locked until the transaction ends."""
+    """Return the draft lines of an order, sorted by id, locked until the transaction ends."""
     sql = f"{_SELECT} WHERE order_ref = %s AND status = 'draft' ORDER BY id FOR UPDATE"
     return read_all(OrderLine, sql, order_ref)

@@ -1,8 +1,8 @@
 """Purchase orders: lines for one supplier and location, collected as drafts and sent together.
 
-An order that is opened here has a row in `app.purchase_order`. Approvals and sending lock that row.
-Lines that other systems or imports wrote have an `order_ref` without such a row. They are sent in
-the same way.
+An order that this module opens has a row in `app.purchase_order`. Approvals and sending lock that
+row. Lines that other systems or imports wrote have an `order_ref` without such a row. `send_order`
+sends them in the same way.
 """
 
 from collections.abc import Sequence
@@ -103,7 +103,7 @@ def send_order(
     actor: str | None = None,
     command_id: UUID | None = None,
 ) -> OrderSent:
-    """Send every draft line of an order, and set the time of order of these lines to now.
+    """Send every draft line of an order, and set `ordered_at` of these lines to now.
 
     A line without a due day gets the day that follows from its lead time, if there is one.
 
@@ -224,7 +224,7 @@ def _refuse_moved(order_ref: str, lines: Sequence[OrderLine], shown_version: str
 def _last_change(order_ref: str, lines: Sequence[OrderLine]) -> LastChange:
     """Return the last change of an order's lines, from the rows and from the audit log.
 
-    Only the audit log has a deleted line. Only the rows have a line that another system wrote.
+    Only the audit log shows that a line was deleted. Only the rows show what another system wrote.
     """
     logged = read_all(
         LastChange,

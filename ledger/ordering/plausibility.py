@@ -1,12 +1,13 @@
 """Detection of probable typing errors in the units of an order line, like 999999 for 12.
 
-The units of an approval are compared with the suggestion. The new units of a draft line are
-compared with its present units. A caller has to confirm a quantity far beyond them. Nothing is
-forbidden here, because a buyer may order more than the suggestion (docs/domain.md 7). Pages and the
-API ask the person for the confirmation. Other callers confirm by default.
+The units of an approval are compared with the suggested units. The new units of a draft line are
+compared with its present units. A caller has to confirm a quantity far beyond the suggested or
+present units. Nothing is forbidden here, because a buyer may order more than the suggestion
+(docs/domain.md 7). Pages and the API ask the person for the confirmation. Other callers confirm by
+default.
 
-Suggestions of a few units are often multiplied, for example before a promotion. So up to 100 units
-need no confirmation.
+Buyers often multiply a suggestion of a few units, for example before a promotion. So up to 100
+units need no confirmation.
 """
 
 from typing import Final

@@ -63,7 +63,10 @@ def usual_minor(last_minor: int | None, regular_minor: int | None) -> int | None
 
 
 def require_plausible(price_minor: int, usual: int | None) -> None:
-    """Raise `ImplausiblePrice` for a price below half or above twice `usual`, if that is given."""
+    """Raise `ImplausiblePrice` if a price is below half or above twice `usual`.
+
+    If `usual` is None, there is no check.
+    """
     if usual is not None and is_implausible(price_minor, least_minor=usual, most_minor=usual):
         rule = Message(
             "more than twice or less than half of the last price, %(usual)s: correct it, or tick "
@@ -76,8 +79,9 @@ def require_plausible(price_minor: int, usual: int | None) -> None:
 def require_plausible_policy(sku: str, inv_key: str, policy: Mapping[str, object]) -> None:
     """Raise `ImplausiblePrice` for a cost or regular price far from those of other locations.
 
-    An amount is far if it is below half of the lowest or above twice the highest value there. If no
-    other location has a regular price, the regular price must be at most ten times the cost.
+    An amount is far if it is below half of the lowest or above twice the highest amount that the
+    SKU has at other locations. If no other location has a regular price, the regular price must be
+    at most ten times the cost.
     """
     known = read_one(_Elsewhere, _ELSEWHERE, sku, inv_key) or _Elsewhere()
     limits = (

@@ -1,4 +1,4 @@
-"""Writes of prices. The prices of an item form a timeline, to which rows are only appended.
+"""Services that write prices. They only append rows to the timeline of an item's prices.
 
 No price is below the item's floor when it is written (docs/domain.md 6.4). The floor is computed at
 every write, under a lock on the item, because cost or tax may have risen since the page was loaded.
@@ -53,7 +53,7 @@ def next_window_start(now: datetime) -> datetime:
 class SetPrice:
     """A price in minor units that starts at `effective_from`.
 
-    With None it starts with the next window, a period of ten minutes.
+    If that is None, the price starts with the next window, a period of ten minutes.
 
     * A `manual` price starts with the next window at the earliest: windows that have begun keep
       their price.
@@ -290,7 +290,7 @@ def write_rollback(
     actor: str | None,
     reason: str | None,
 ) -> int:
-    """Write the price before a change again, or the floor if it is higher; return the row's id."""
+    """Write the price `before` as a rollback, or the floor if it is higher; return the row's id."""
     minor = max(before.price_minor, item.floor_minor)
     price = Price(minor, before.step, "rollback", begins)
     return write_price(item, price, actor=actor, reason=reason)

@@ -78,8 +78,8 @@ def set_price_kill_switch(
 def refuse_while_killed() -> None:
     """Raise `Conflict` if the kill switch of rule-made prices is on.
 
-    The row of the switch stays locked until the caller's transaction ends. So nobody can turn the
-    switch on between this check and the commit of an approval.
+    The row of the switch stays locked until the caller's transaction ends. So no person can turn
+    the switch on between this check and the commit of an approval.
     """
     is_on = fetch_value("SELECT price_kill_switch FROM app.setting WHERE id = 1 FOR SHARE")
     if is_on:

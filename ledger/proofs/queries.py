@@ -30,7 +30,7 @@ SELECT coalesce(
 
 
 def proven_runs(code: str, revision: int, *, limit: int) -> list[str]:
-    """Return the names of up to `limit` runs whose states equalled the live ones, newest first.
+    """Return the names of up to `limit` runs whose proof found no difference, newest first.
 
     `code` is the digest of the rules' sources, `revision` the logic revision.
     """

@@ -1,4 +1,4 @@
-"""Inserts proofs into `app.proof`. No statement of this project changes or deletes them."""
+"""Insert proofs into `app.proof`. No statement of this project changes or deletes a proof."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -17,6 +17,8 @@ VALUES (%s, %s, %s, %s, %s::jsonb, %s, %s, %s, %s, %s::jsonb, %s, %s)
 @dataclass(frozen=True, slots=True)
 class RecordProof:
     """The result of a comparison of the live state with the recomputation `run`.
+
+    `code` is the digest of the rules' sources.
 
     `ends` maps each partition to the first offset that neither side includes. `base` is the run
     from whose states the recomputation started, None if it started at the first record.

@@ -1,7 +1,7 @@
-"""Writes of receipts, common to deliveries of suppliers and to transfers.
+"""Functions that write a receipt, of a supplier's delivery or of a transfer.
 
-One update of one row records a receipt. It changes on-hand, unavailable, on-order and in-transit
-with a single record, so the workers never decide on a part of the receipt.
+One update of one row writes a receipt, so the log has a single record of it. This record changes
+on-hand, unavailable, on-order and in-transit. So the workers never decide on a part of the receipt.
 """
 
 from dataclasses import dataclass

@@ -56,9 +56,9 @@ def _required(at: datetime | None, problem: str) -> datetime:
 
 
 def locked_shipment(shipment_id: int, leg: Leg, *, missing: str) -> ShipmentLine:
-    """Return a row of this leg, locked until the transaction ends.
+    """Return the row with this id and leg, locked until the transaction ends.
 
-    Raise `ServiceError` with the text `missing` if no row of this leg has the id.
+    Raise `ServiceError` with the text `missing` if there is no such row.
     """
     sql = "SELECT * FROM retail.shipment_line WHERE id = %s FOR UPDATE"
     line = read_one(ShipmentLine, sql, shipment_id)

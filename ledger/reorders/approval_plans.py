@@ -1,6 +1,6 @@
-"""Checks of approvals: reads and locks all rows that a batch needs, and plans its order lines.
+"""Checks of a batch of approvals: read and lock the batch's rows, and plan its order lines.
 
-Nothing is written here. `ledger.reorders.approval` writes the plans.
+Nothing is written here. `ledger.reorders.approval` writes the planned order lines.
 """
 
 from collections import defaultdict
@@ -80,7 +80,7 @@ class Known:
 
 
 def known_rows(approvals: Sequence[ApproveReorder], *, is_bulk: bool) -> Known:
-    """Read and lock all rows that `approvals` need.
+    """Read all rows that the checks of `approvals` use, and lock proposals and items.
 
     If `is_bulk`, leave out needs of stores in which the person doesn't work. Raise
     `ServiceError` unless there are 1 to 500 approvals.
@@ -237,10 +237,10 @@ def _parts(
 
 
 def _first_approval(row: NeedProposal, approval: ApproveReorder, known: Known) -> OrderedBefore:
-    """Return the order line that an earlier approval wrote.
+    """Return the order line that an earlier approval of the need wrote.
 
-    Raise `Conflict` if a transfer answered the need, or if that approval ordered another quantity
-    than `approval` asks for.
+    Raise `Conflict` if that line no longer exists, if a transfer answered the need, or if the
+    earlier approval ordered another quantity than `approval` asks for.
     """
     line, who, at = known.ordered.get(row.id), row.decider, row.decision_time
     if line is None:

@@ -44,13 +44,13 @@ class ApproveReorder:
 class Approver:
     """The actor of an approval, and the options of the approval.
 
-    `odd_units_allowed` accepts units that are no multiple of the pack. Lines join the drafts of
-    their suppliers and locations. With `sends` or `automatic` the lines join new orders instead,
-    which are sent at once; `automatic` means that the rules approve.
+    `odd_units_allowed` accepts units that are no multiple of the pack. The order lines join the
+    draft orders of their suppliers and locations. With `sends` or `automatic` they join new orders
+    instead, which are sent at once; `automatic` means that the rules approve.
 
     With `sends`, needs whose order would be below the supplier's minimum are refused, unless
-    `below_minimum_allowed`. Automatic approvals compare the minimum beforehand
-    (`ledger.reorders.automatic`).
+    `below_minimum_allowed`. For automatic approvals, `ledger.reorders.automatic` has compared the
+    values with the minimum before.
     """
 
     actor: str | None

@@ -155,8 +155,8 @@ def _freshness(case: Case) -> Iterable[Reason | None]:
 def reasons_to_wait(cases: Iterable[Case]) -> dict[str, tuple[Reason, ...]]:
     """Return the reasons to wait by reorder id; a need without reasons is ordered automatically.
 
-    `cases` must contain all needs of each group (supplier and location). The values of those
-    without any other reason are added up and compared with the supplier's minimum.
+    `cases` must contain all needs of each group (supplier and location). Per group, the values of
+    the needs without any other reason are added up and compared with the supplier's minimum.
     """
     found = {case.reorder_id: (case, own_reasons(case)) for case in cases}
     reached: dict[tuple[str | None, str], int] = defaultdict(int)
@@ -224,7 +224,10 @@ def cases_that_policy_allows() -> list[Case]:
 
 
 def why_not(reorder_ids: Iterable[str]) -> dict[str, tuple[Reason, ...]]:
-    """Return the reasons why needs wait for a person, by reorder id; only open needs are in it."""
+    """Return, by reorder id, the reasons why needs wait for a person.
+
+    Needs that are not open are left out.
+    """
     wanted = list(reorder_ids)
     if not wanted:
         return {}

@@ -248,7 +248,7 @@ def _announce(
 
 
 def _taken(items: Sequence[_Item]) -> dict[str, str | None]:
-    """Return the items that are in other waiting sends: their ids, with the person of the send.
+    """Map the id of each item that is in another waiting send to the person who made that send.
 
     The caller has locked these needs or orders, so no other send can add one of them meanwhile.
     """

@@ -208,9 +208,9 @@ def resume_reorder(
     """End the hold of a need now; return the decision's id (docs/domain.md 5.3).
 
     During a hold the rules open no new need of the item. A hold follows a snooze, a rejection, or
-    an order of too few units. A snoozed need opens again
-    with the same id if the item still needs units. A rejected or ordered need stays closed; if the
-    item still needs units, the rules open a new need.
+    an order of too few units. After the resume, a snoozed need opens again with the same id if the
+    item still needs units. A rejected or ordered need stays closed; if the item still needs units,
+    the rules open a new need.
 
     Raise `ServiceError` for an unknown need, `Conflict` for a need without a hold.
     """

@@ -76,7 +76,7 @@ class Ended:
 
 
 def may_execute() -> bool:
-    """Try to take the lock; return True if this session may execute requests now.
+    """Try to take the lock of the executing process; return True if this session has it now.
 
     While another session holds the lock, return False.
     """
@@ -84,7 +84,7 @@ def may_execute() -> bool:
 
 
 def fail_interrupted() -> int:
-    """End the requests whose process has ended; return their number.
+    """Record as failed the requests whose executing process has ended; return their number.
 
     Call `may_execute` first: only the session with the lock may end requests.
     """

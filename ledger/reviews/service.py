@@ -1,8 +1,8 @@
 """Request, decision and withdrawal of a review, each by a person.
 
 An approval is valid for one comparison of two runs, identified by its digest, and for one set of
-rules, identified by its hash. It covers each key that the runs decided differently. When the
-revision is promoted, `deploy.revisions.approval` compares them with the keys that differ then.
+rules, identified by its hash. It covers the keys that the runs decided differently. When the
+revision is promoted, `deploy.revisions.approval` compares these keys with those that differ then.
 """
 
 import json
@@ -214,7 +214,7 @@ def _refuse_deciding(review: Review) -> None:
 
 
 def _refuse_other_code(revision: int, code: str) -> None:
-    """Raise `Conflict` if an open review of the revision is for other rules.
+    """Raise `Conflict` if a waiting or approved review of the revision is for other rules.
 
     `promote` gets only a revision number, so each number must identify one set of rules.
     """

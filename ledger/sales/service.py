@@ -1,4 +1,4 @@
-"""Writes of sales and returns, one row per line of a till receipt, singly or in bulk."""
+"""Services that write sales and returns, singly or in bulk: one row per line of a till receipt."""
 
 from collections.abc import Sequence
 from datetime import datetime

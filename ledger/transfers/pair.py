@@ -63,10 +63,10 @@ def write_pair(
 
 
 def locked_transfer(shipment_line_id: int) -> LockedTransfer:
-    """Return the transfer to which this row belongs, locked until the transaction ends.
+    """Return the transfer to which a row belongs, locked until the transaction ends.
 
-    Either row identifies it. Raise `Conflict` if the transfer was cancelled, or if it isn't exactly
-    one leaving and one arriving row.
+    `shipment_line_id` is the leaving or the arriving row. Raise `Conflict` if the transfer was
+    cancelled, or if it doesn't have exactly one leaving and one arriving row.
     """
     reference: str | None = fetch_value(
         "SELECT max(transfer_ref) FROM retail.shipment_line"

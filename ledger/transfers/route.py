@@ -74,8 +74,8 @@ class Route:
 def refuse_unranged(route: Route) -> None:
     """Raise `ServiceError` unless the item has a policy at source and destination.
 
-    The error names the location without a policy (which doesn't range the item). If no location has
-    one, the error names the SKU.
+    The error names the location without a policy (which doesn't range the item). If no location at
+    all has a policy for the item, the error names the SKU.
     """
     keys = {"source": f"{route.source}|{route.sku}"}
     keys["destination"] = f"{route.destination}|{route.sku}"

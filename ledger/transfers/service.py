@@ -1,4 +1,4 @@
-"""Plans, shipments, cancellations and due days of transfers between locations.
+"""Services that plan, ship and cancel transfers between locations, and change their due days.
 
 A transfer is two rows of `retail.shipment_line`, one with the key of the source and one with the
 key of the destination. Both rows are always written in one transaction. The source's row ends with

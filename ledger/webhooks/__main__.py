@@ -58,7 +58,8 @@ class Sender:
         """Execute one round.
 
         Report that the process is alive, stop the webhooks of ended tokens and disabled accounts,
-        and queue new messages. Then start a task for each due webhook that has none.
+        delete old messages (every 5 minutes), and queue new messages. Then start a task for each
+        webhook that has a message to send now and no task yet.
         """
         from ledger.webhooks import queue, sender  # noqa: PLC0415 -- after setup
 

@@ -1,6 +1,7 @@
 """Messages of webhooks: the JSON body of a decision event, of a test and of a gap.
 
-A body is made once, so every attempt sends the same bytes.
+A gap is a range of events that were deleted before they became messages. A body is made once, so
+every attempt sends the same bytes.
 """
 
 import json

@@ -1,8 +1,9 @@
 """Metrics of the sender of webhooks, in the text format of Prometheus.
 
-The sender counts its attempts. It reads waiting and dead messages from Postgres at each request
-of `/metrics`. No label has an address, an account or an item: `kind` is the first part of a
-message's type (need, price, order; webhook for tests and gaps), and `result` is one of `RESULTS`.
+The sender counts its attempts. At each request of `/metrics` it reads from Postgres the figures
+about webhooks and about waiting and dead messages. No label has an address, an account or an item:
+`kind` is the first part of a message's type (need, price, order; webhook for tests and gaps), and
+`result` is one of `RESULTS`.
 """
 
 from collections.abc import Iterator
@@ -111,7 +112,7 @@ class SenderMetrics:
 
 
 class _Queue(Collector):
-    """The figures that each request reads from Postgres."""
+    """The figures that each request of `/metrics` reads from Postgres."""
 
     def describe(self) -> Iterator[Metric]:
         """Yield the gauges without values, so that their registration needs no database."""

@@ -66,7 +66,11 @@ class Trouble:
 
 @dataclass(frozen=True, slots=True)
 class Webhook:
-    """A webhook without its secrets. Its messages and events are counted up to 1,000 each."""
+    """A webhook without its secrets.
+
+    `waiting` counts its waiting messages and, if it is stopped, also events that are no messages
+    yet. `dead` counts dead messages. Each of these three numbers is at most 1,000.
+    """
 
     id: int
     owner: str

@@ -101,7 +101,7 @@ class Which:
 
 @dataclass(frozen=True, slots=True)
 class _Locked:
-    """A webhook that is not deleted, locked."""
+    """The locked row of a webhook that is not deleted."""
 
     id: int
     person_id: int

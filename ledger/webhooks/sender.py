@@ -1,4 +1,6 @@
-"""The steps of the sender: end webhooks, send messages. `queue` turns events into messages.
+"""The steps of the sender: stop webhooks, send messages, and delete old messages.
+
+`ledger.webhooks.queue` has a further step: it turns events into messages.
 
 Each step is one transaction on locked rows, so several senders may run at once, and a killed sender
 loses no message. If a sender is killed between the request and its commit, the message is sent

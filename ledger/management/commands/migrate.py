@@ -3,9 +3,9 @@
 Django creates its own table `django_migrations` before the first migration runs, and that table
 belongs in `app`, not in `public`.
 
-The command also revokes the default rights that earlier versions granted to `app_rw`. A new table
-therefore has no rights. The migration that creates the table grants the rights that the
-application's statements need (docs/security.md).
+The command also revokes the default rights that earlier versions granted to `app_rw`, the Postgres
+role of pages and jobs. So this role has no rights on a new table at first. The migration that
+creates the table grants the rights that the application's statements need (docs/security.md).
 """
 
 from typing import Any
