@@ -95,7 +95,7 @@ class Server(uvicorn.Server):
 
 
 class Changes(Protocol):
-    """Source of the stock changes that open pages get. It is `Feed`; a benchmark has its own."""
+    """Source of the stock changes that open pages get: `Feed`, or one that a benchmark passes."""
 
     def begin_at(self, offsets: dict[int, int]) -> None:
         """Set the first offset to read of each changelog partition: the read model's next one."""

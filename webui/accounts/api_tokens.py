@@ -1,8 +1,9 @@
 """Tokens with which programs use the API as a person or a service account.
 
 A token has 32 random bytes. The table keeps their SHA-256 hash, so a copy of the database contains
-no usable tokens. A token has scopes and an expiry. It never has more rights than its owner: each
-request needs the right of its scope, and reads only the owner's stores (`webui.api.access`).
+no usable tokens. A token has scopes and an expiry. It never has more rights than its owner: beside
+a scope of the token, each operation needs a right of the owner. It reads only the owner's stores
+(`webui.api.access`).
 """
 
 import hashlib

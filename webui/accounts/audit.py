@@ -20,7 +20,7 @@ _REFUSED: Final = {
 
 
 def note(action: str, user: User | None, *, source: str, **detail: object) -> None:
-    """Log a login event of `user`. If `_REFUSED` has its action, count it as a refusal, too.
+    """Log a login event of `user`. If `_REFUSED` has `action`, also count the event as a refusal.
 
     `user` is None if no account has the typed name. Such an event is not logged, because the log
     keeps every entry permanently, and a person who guesses names could fill it.

@@ -74,7 +74,7 @@ class FactorForm(forms.Form):
 
 
 class NewPasswordForm(forms.Form):
-    """A new password, typed twice. The two must be equal; validators check it later."""
+    """A new password, typed twice. Both must be equal. Validators check the password later."""
 
     password = forms.CharField(required=False, strip=False)
     again = forms.CharField(required=False, strip=False)

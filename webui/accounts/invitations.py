@@ -1,7 +1,8 @@
 """One-time links with which people set their own passwords.
 
 The link contains 32 random bytes. The table keeps their SHA-256 hash, so a copy of the database
-contains no usable links. A link is valid for 72 hours, until its use or until a newer link.
+contains no usable links. A link is valid for 72 hours. It ends earlier if the person uses it or
+gets a newer link.
 """
 
 import hashlib

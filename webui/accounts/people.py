@@ -226,7 +226,7 @@ def check_password_rules(password: str, user: User) -> None:
 
 @contextmanager
 def locked_person(name: str) -> Iterator[Person]:
-    """Lock an account against concurrent changes while its rights are checked and changed."""
+    """Lock an account against other changes, while the `with` block checks and changes it."""
     with ledger_transaction():
         _locked(name)
         yield person_named(name)

@@ -1,4 +1,4 @@
-"""Rights of each role: one table, which every view and every template queries.
+"""Rights of each role, in one mapping, which every view and every template reads.
 
 `requires` declares the rule of a view: the right that a person needs, and whether they must be a
 member of all stores.

@@ -31,7 +31,7 @@ class SignedIn:
 
 
 def signed_in(session_keys: Collection[str], now: float) -> dict[str, SignedIn]:
-    """Return by session key the person who is logged in at `now`.
+    """Return {session key: the person who is logged in with this session at `now`}.
 
     `now` is in seconds since 1970 UTC. A session is left out if it has ended or expired, if its
     account was disabled, or if the password has changed. Three queries read 500 sessions.

@@ -1,7 +1,7 @@
 """Access to the API: a token, its scope, the right of its owner, and the owner's stores.
 
-Each operation has a `Token`. An operation without one would reach no store, because the gate starts
-every request in the empty scope.
+Each operation has a `Token`. An operation without one would reach no store, because
+`webui.accounts.gate` starts every request without access to any store.
 """
 
 from collections.abc import Iterable

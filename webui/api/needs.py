@@ -133,7 +133,7 @@ class InPacks(Given):
         """Return the quantity in units, or None for the need's own quantity.
 
         Raises:
-            ServiceError: only one of the two fields is given.
+            ServiceError: only one of `packs` and `pack_units` is given.
         """
         if self.packs is None and self.pack_units is None:
             return None

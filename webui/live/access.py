@@ -63,9 +63,10 @@ def asked_by(session_key: str, token: str) -> Asked:
 
 
 def refusals(asked: Sequence[Asked]) -> list[Refusal | None]:
-    """Return for each page the refusal of its keys, or None if allowed; close the connection.
+    """Return for each page the refusal of its keys, or None if the page may follow them.
 
-    Session, account, second factor and stores are read from the database, as they are now.
+    Read session, account, second factor and stores from the database, as they are now. Then close
+    the database connection.
 
     Raises:
         DatabaseError: the database didn't answer.

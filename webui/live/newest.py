@@ -43,11 +43,11 @@ class Newest:
             self._records[key] = record
 
     def wait_s(self, now: float) -> float:
-        """Return the seconds until the next publication is due. `now` is a time of the loop."""
+        """Return the seconds until the next publication; `now` is by the event loop's clock."""
         return max(0.0, self._published_at + PUBLISH_EVERY_S - now)
 
     def publish(self, now: float) -> None:
-        """Give the hub all records, then the as-of times that hold with them.
+        """Give the hub all records. Then give it the as-of times, which include these records.
 
         Raises:
             UnreadableRecord: a record has another version.

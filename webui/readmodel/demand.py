@@ -1,4 +1,4 @@
-"""Queries of demand health: the state of estimates, and keys that another method suits better.
+"""Queries of demand health: the state of estimates, and keys with an unsuitable demand method.
 
 The limits for gaps between selling days are in `inventory.reports.demand_health`.
 """

@@ -173,7 +173,10 @@ ORDER BY place, supplier, sku
 
 @dataclass(frozen=True, slots=True)
 class _Hit(CodeMatch):
-    """A code, or a product with an empty code, with its position in the list."""
+    """A row of a search: a code that equals the text, or a product, which has an empty code.
+
+    `place` is the product's position in its list, from 1 on; 0 for a code.
+    """
 
     place: int
 

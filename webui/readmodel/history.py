@@ -94,7 +94,7 @@ class History:
     facts: tuple[DayFact, ...]
 
     def stock(self) -> tuple[StockDay, ...]:
-        """Return on-hand at the end of each day; for the last day, which is not over, now."""
+        """Return on-hand at the end of each day. For the last day, it is on-hand now."""
         return stock_days(self.opening.units, self.facts, (self.from_us, self.until_us))
 
     def demand(self, state: KeyState) -> tuple[DemandDay, ...]:

@@ -83,7 +83,7 @@ class RejectedFilter:
 
 @dataclass(frozen=True, slots=True)
 class ReasonCount:
-    """The number of waiting records of one reason, counted up to 1,000 in all."""
+    """The number of waiting records of one reason. In all, at most 1,000 records are counted."""
 
     reason: str
     records: int

@@ -141,7 +141,8 @@ _FEW_CODES: Final = f"""SELECT array_agg(few.code ORDER BY few.code) FROM (
 def _search(text: str) -> Search:
     """Return the result of a search for words of code, name and location.
 
-    The search also finds beginnings of SKUs without a product, and whole codes of products.
+    The search also finds SKUs that begin with `text`, even if no product has this SKU. And it finds
+    products with `text` as an active code.
     """
     words = words_of(text)
     places = _places(words)

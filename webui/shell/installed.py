@@ -1,7 +1,7 @@
 """The service worker's script and the offline page, which a device stores to work offline.
 
-Both hold no data and need no login. A service worker handles only URLs below its own, so its script
-can't be a file below `/static/`.
+Both hold no data and need no login. A service worker handles only URLs below the directory of its
+script, so this script can't be a file below `/static/`.
 """
 
 from pathlib import Path

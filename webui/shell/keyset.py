@@ -73,7 +73,7 @@ class Marked(Protocol):
 
     @property
     def key(self) -> int | str:
-        """The id of the row in its list."""
+        """The id of the row, unique in its list."""
 
 
 Row = TypeVar("Row", bound=Marked)

@@ -1,6 +1,7 @@
 """Pages for adjustments (units booked by hand, with a reason).
 
-The reason decides whether stock rises or falls. Large values wait for a second person.
+The reason decides whether stock rises or falls. An adjustment waits for the approval of a second
+person if its value is above a limit, or if the item's cost is unknown.
 """
 
 from dataclasses import dataclass
@@ -66,8 +67,8 @@ class Effect:
     def too_few(self) -> str:
         """A warning if the adjustment takes more units than there are, else an empty text.
 
-        There is no warning for an adjustment with an earlier time, because a later count may have
-        changed the units.
+        There is no warning if the person typed the time of the adjustment, because a count after
+        this time may have changed the units.
         """
         if self.stock is None or self.occurred_at is not None:
             return ""

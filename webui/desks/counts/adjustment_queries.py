@@ -17,7 +17,7 @@ class ItemStock:
     """An item as the preview of an adjustment shows it.
 
     `on_hand_units` is computed from all facts of the ledger. `unavailable_units` comes from the
-    read model. It is None until the item's first fact has arrived there.
+    read model, and is None until the read model has a row for the item.
     """
 
     name: str
@@ -26,7 +26,7 @@ class ItemStock:
 
 
 def item_stock(location: str, sku: str) -> ItemStock | None:
-    """Return the name and the units of an item, or None if the item is not known."""
+    """Return the name and the units of an item. The name of an unknown product is its SKU."""
     sql = """
         SELECT coalesce(p.name, given.sku) AS name, e.expected_units AS on_hand_units,
                s.unavailable_units
@@ -40,7 +40,7 @@ def item_stock(location: str, sku: str) -> ItemStock | None:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """An adjustment that waits for another person, or was decided."""
+    """An adjustment that needs another person's approval. It waits, or the person has decided."""
 
     id: int
     location: str
@@ -86,7 +86,7 @@ class ListedRequest(Request):
 
     @property
     def key(self) -> int:
-        """The id of the request in its list."""
+        """The id of the request. The pages of the list use it as the key of the row."""
         return self.id
 
     @property
@@ -129,7 +129,7 @@ _IS_WAITING: Final = "r.status = 'waiting' AND (%(location)s = '' OR r.location 
 
 
 def waiting_page(place: Place, *, location: str) -> Page[ListedRequest]:
-    """Return one page of the adjustments that wait for another person."""
+    """Return one page of the adjustments that wait for another person's approval."""
     source = f"""FROM app.adjustment_request r LEFT JOIN retail.product p ON p.code = r.sku
         LEFT JOIN retail.location lo ON lo.code = r.location WHERE {_IS_WAITING}"""
     columns, _, rest = _REQUEST.partition("FROM")
@@ -140,7 +140,7 @@ def waiting_page(place: Place, *, location: str) -> Page[ListedRequest]:
 
 
 def waiting_number(*, location: str) -> int:
-    """Return the number of adjustments that wait for another person, capped at 10,001."""
+    """Return the number of adjustments that wait for an approval, capped at 10,001."""
     few = f"SELECT FROM app.adjustment_request r WHERE {_IS_WAITING} LIMIT {MOST_SUMMED + 1}"
     return int(select_value(f"SELECT count(*) FROM ({few}) few", {"location": location}))  # noqa: S608 -- the line above
 
@@ -155,7 +155,7 @@ def requests_of(person: str) -> list[Request]:
 class AdjustmentInHistory:
     """An adjustment in the ledger; `mark` is its value in the sorted column.
 
-    `note` is None if the person wrote none, and for adjustments of other programs.
+    `note` is None if the person wrote none, or if another program booked the adjustment.
     """
 
     id: int
@@ -171,7 +171,7 @@ class AdjustmentInHistory:
 
     @property
     def key(self) -> int:
-        """The id of the adjustment in its list."""
+        """The id of the adjustment. The pages of the list use it as the key of the row."""
         return self.id
 
     @property

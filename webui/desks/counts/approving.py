@@ -41,7 +41,7 @@ ADJUSTMENTS: Final = "adjustments"
 @require_GET
 @requires(APPROVE_COUNTS)
 def waiting(request: HttpRequest) -> HttpResponse:
-    """Show every count and adjustment that waits for a second person."""
+    """Show the counts or the adjustments that wait for a second person, page by page."""
     return _show_waiting(request, {}, "", 200)
 
 
@@ -84,8 +84,9 @@ def _show_waiting(request: HttpRequest, form: Typed, refusal: str, status: int) 
 def _shown_list(request: HttpRequest, subject: str, numbers: Mapping[str, int]) -> str:
     """Return the list to show: waiting counts or waiting adjustments.
 
-    It is the list with the refused row `subject`, else the list in the query string. By default it
-    is the counts, or the adjustments if only they have rows.
+    If a decision on the row `subject` was refused, return the list that has this row. Else return
+    the list that the query string names. By default, return the counts. If no count waits but
+    adjustments do, return the adjustments.
     """
     if subject:
         return ADJUSTMENTS if subject.startswith("request-") else COUNTS

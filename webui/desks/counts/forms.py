@@ -35,7 +35,7 @@ class SheetForm(PageForm):
 
 
 class EntryForm(PageForm):
-    """One item with its units."""
+    """One item and its counted units."""
 
     command_id = UuidField()
     sku = TextField()
@@ -60,7 +60,7 @@ class UndoForm(PageForm):
 
 
 class AdjustForm(PageForm):
-    """An adjustment; the ledger checks its texts."""
+    """An adjustment. The ledger checks the values of the text fields."""
 
     quantity_units = WholeNumberField(low=1)
     occurred_at = MomentField(required=False)
@@ -85,7 +85,7 @@ class BookForm(PageForm):
 
 
 class SubjectField(HiddenField):
-    """A row that waits for a second person: its kind and id, from `count-12` or `request-12`."""
+    """The kind and id of a waiting row: `count-12` is a count, `request-12` an adjustment."""
 
     @override
     def read(self, text: str) -> tuple[str, int] | None:
@@ -94,7 +94,7 @@ class SubjectField(HiddenField):
 
 
 class DecideForm(PageForm):
-    """A decision on a waiting row."""
+    """An approver's decision on a waiting count or adjustment."""
 
     subject = SubjectField()
     action = TextField()

@@ -1,4 +1,4 @@
-"""Lines of a list of counts: an item and its units, `MUG-1 12`."""
+"""Parser for the lines that a person types to count several items, for example `MUG-1 12`."""
 
 import re
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ _WITH_WORD: Final = re.compile(r"(.*[^\s;,])[\s;,]+([^\s;,]+)")
 
 
 def line_entries(location: str, lines: Sequence[str], command_id: UUID) -> list[Entry]:
-    """Return one entry per line, with ids that are the same when the form is sent again."""
+    """Return one entry per line. If the form is sent again, its entries have the same ids."""
     return [
         _entry(location, line, uuid5(command_id, str(number))) for number, line in enumerate(lines)
     ]

@@ -71,7 +71,7 @@ class ListedCount(WaitingCount):
 
     @property
     def key(self) -> int:
-        """The id of the count in its list."""
+        """The id of the count. The pages of the list use it as the key of the row."""
         return self.id
 
 

@@ -1,4 +1,4 @@
-"""Queries of the counting desk: own sheets, waiting drafts and past counts.
+"""Queries of the counting desk: a person's sheets, drafts that wait for approval, past counts.
 
 `app.expected_at` computes expected units as a sum over the ledger's facts. So a late fact changes
 them as soon as it is committed. The pages for counting don't show expected units.
@@ -146,7 +146,7 @@ def tallies(sheet_id: int) -> list[Tally]:
 
 @dataclass(frozen=True, slots=True)
 class ItemToRecount:
-    """An item that needs a second count. It has no expected number, so the count stays blind."""
+    """An item that needs a second count, without its expected units, so the count stays blind."""
 
     location: str
     sku: str
@@ -247,7 +247,7 @@ def waiting_counts(
 def items_to_recount(*, location: str = "") -> list[ItemToRecount]:
     """Return the items that need a second blind count, without their expected units.
 
-    Only the first 100 waiting counts by location and id are searched.
+    Search only the first 100 waiting counts, in the order of location and id.
     """
     return [
         ItemToRecount(draft.location, draft.sku, draft.name, draft.counted_at)
@@ -283,7 +283,7 @@ class CountInHistory:
 
     @property
     def key(self) -> int:
-        """The id of the count in its list."""
+        """The id of the count. The pages of the list use it as the key of the row."""
         return self.id
 
     @property

@@ -1,6 +1,6 @@
-"""Counting: choose a location, scan or type entries onto a sheet, submit it.
+"""Pages for counting: choose a location, scan or type entries onto a sheet, submit the sheet.
 
-No page here shows an expected number, so every count is blind.
+No page of this module shows expected units, so every count is blind.
 """
 
 import json
@@ -99,7 +99,7 @@ def sheet(request: HttpRequest, sheet_id: int) -> HttpResponse:
 
 
 def _what_changed(conflict: Conflict) -> str:
-    """Return what has changed, without the sentence that nothing was written."""
+    """Return the text of a conflict without its sentence "Nothing was written."."""
     return sentence(named(conflict.what_changed), translate)
 
 
@@ -135,14 +135,14 @@ def _show_sheet(
 
 
 def _sum_text(sheet: selectors.Sheet) -> str:
-    """Return the items and units of the sheet."""
+    """Return the numbers of items and units of the sheet: `3 items · 12 units`."""
     return f"{counted_text(sheet.items, 'item')} · {counted_text(sheet.units, 'unit')}"
 
 
 @require_POST
 @requires(COUNT)
 def entries(request: HttpRequest, sheet_id: int) -> HttpResponse:
-    """Add entries to the sheet: those of a form, or a batch that the browser has queued (JSON)."""
+    """Add the entries of a form to the sheet, or a batch that the browser has queued (JSON)."""
     if request.content_type == "application/json":
         return _keep_batch(request, sheet_id)
     form = LinesForm(request.POST)

@@ -1,4 +1,4 @@
-"""Pages that ask questions over the whole history, and show answers as table, bars and CSV."""
+"""Pages for questions about the whole history. Answers are shown as table, bars and CSV."""
 
 import csv
 import re

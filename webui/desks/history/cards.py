@@ -107,8 +107,8 @@ def chosen_runs(runs: Sequence[Run], deciding: int | None) -> dict[str, str]:
     """Return the names of the two runs to preselect for a comparison: {"a": name, "b": name}.
 
     `deciding` is the logic revision whose decisions people see. B is the newest comparable run of a
-    higher revision. A is the newest comparable run of `deciding` with as many records as B, else
-    the newest one with any number of records. A name is empty if no run fits.
+    higher revision. A is the newest comparable run of `deciding` with as many records as B. If
+    there is none, A is the newest comparable run of `deciding`. A name is empty if no run fits.
     """
     fit = [one for one in runs if one.is_comparable and one.logic_revision is not None]
     ours = [one for one in fit if one.logic_revision == deciding]
@@ -122,10 +122,10 @@ def chosen_runs(runs: Sequence[Run], deciding: int | None) -> dict[str, str]:
 def present_run(
     runs: Sequence[Run], deciding: int | None, *, like: str, records: int | None
 ) -> str:
-    """Return the newest comparable run of the revision `deciding` with this number of records.
+    """Return the name of the newest comparable run of `deciding` that has `records` records.
 
-    The run `like` itself is skipped. If no other run fits, return `live`, because the live state
-    can be compared with every run.
+    `deciding` is a logic revision. Skip the run `like`, with which the result is to be compared. If
+    no other run fits, return `live`, because the live state can be compared with every run.
     """
     fit = (
         one.run

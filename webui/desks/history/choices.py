@@ -82,7 +82,7 @@ def class_choices(document: Mapping[str, Any], wanted: Filters, by: str) -> list
 def group_choices(
     document: Mapping[str, Any], wanted: Filters, by: str
 ) -> list[tuple[Choice, Any]]:
-    """Return (choice, row of the comparison) for up to 20 groups of `by`, for example of stores."""
+    """Return up to 20 groups by `by`, for example by store: (choice, row of the comparison)."""
     rows = [
         row
         for row in document.get("groups", [])

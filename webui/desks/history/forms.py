@@ -32,7 +32,10 @@ class ActForm(PageForm):
 
 
 class VerdictForm(PageForm):
-    """A verdict on a review, its reason, and the number of keys that may yet begin to differ."""
+    """A verdict on a review, its reason, and the number of further keys that may differ later.
+
+    An approver accepts that up to `growth` further keys differ at the switch.
+    """
 
     action = CodeField((APPROVED, REJECTED, WITHDRAWN), label="verdict")
     command_id = UuidField()

@@ -86,7 +86,7 @@ class Row:
 
     @property
     def reason_text(self) -> str:
-        """Return the first differing input or step of the arithmetic, without its unit's suffix."""
+        """Return the name of the first input or step that differs, without the unit's suffix."""
         return column_title(self.reason)
 
 

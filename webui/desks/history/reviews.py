@@ -56,7 +56,8 @@ class Step:
     * a shadow (a trial beside the deciding revision) and a cut-over before the switch;
     * a rollback after a cut-over that may be reversed.
 
-    `switch` is the switch that this step has made, from a page or a terminal, if it is in force.
+    `switch` is the newest switch of the deciding revision if this step made it, on a page or in a
+    terminal; else None.
     """
 
     kind: str
@@ -142,7 +143,7 @@ def _known(number: int) -> Review:
 
 
 def _steps(found: Review, actor: str, now: Switch | None) -> list[Step]:
-    """Return the steps after an approval. `now` is the newest switch, None without any."""
+    """Return the steps after an approval. `now` is the newest switch, or None if there is none."""
     asked = newest_requests([*_ABOUT], _MOST_REQUESTS)
     steps = []
     for kind, about in _ABOUT.items():

@@ -126,9 +126,9 @@ def _show_request(request: HttpRequest, number: int, refusal: Refusal | None) ->
 
 
 def _sides_to_compare(found: Request, document: Any) -> dict[str, str]:  # noqa: ANN401 -- JSON
-    """Return the runs A and B that a comparison with this finished run preselects.
+    """Return the runs A and B to preselect for a comparison with the run of this request.
 
-    The result is {} for any other request.
+    The result is {} if the request isn't a finished run.
     """
     run = document.get("run") if isinstance(document, dict) else None
     if found.kind != kinds.RUN or found.state != DONE or not run:
@@ -139,7 +139,7 @@ def _sides_to_compare(found: Request, document: Any) -> dict[str, str]:  # noqa:
 
 
 def known(number: int) -> Request:
-    """Return a request; raise `Http404` if there is none."""
+    """Return the request with this number; raise `Http404` if there is none."""
     found = request_with(number)
     if found is None:
         message = f"There is no request {number}."

@@ -52,7 +52,7 @@ KIND_TITLES: Final[Mapping[str, str]] = {
 
 
 def command_text(kind: str, arguments: Mapping[str, str], actor: str) -> str:
-    """Return the command to paste into a terminal, with `--by` if the command needs a person."""
+    """Return the command to paste into a terminal, with `--by=actor` if it records a person."""
     extra: tuple[str, ...] = (f"--by={actor}",) if kind in _NAMES_PERSON else ()
     words = [one for one in command_of(kind, arguments, extra) if one != "--"]
     return shlex.join(("inventory", *words))

@@ -1,1 +1,4 @@
-"""Home page of a person: what waits for their roles, most urgent first, each with one action."""
+"""Home page of a person: the work that waits for their roles, most urgent first.
+
+Each line of the page has one next action.
+"""

@@ -131,9 +131,9 @@ CROSS JOIN LATERAL (
 
 
 def total(sql: str, location: str) -> Total:
-    """Return the total of one of this module's queries.
+    """Return the total of `sql`, a query of this module.
 
-    Count at `location`, or at all locations of the scope if `location` is empty.
+    Count at `location`. If it is empty, count at all locations that the person may see.
     """
     return select_one(sql, {"location": location}, Total) or Total(0, 0, None, None)
 

@@ -1,4 +1,4 @@
-"""The work that waits for a person, from their roles' rights and the totals of each kind."""
+"""The lines of the home page, from the rights of the person's roles and the totals of the work."""
 
 from collections.abc import Callable, Collection, Iterable
 from typing import Final
@@ -180,7 +180,7 @@ def _system(_location: str) -> Iterable[Waiting]:
 
 
 def _requests(_location: str) -> Iterable[Waiting]:
-    """Yield a line for the requests on history that wait for a second person."""
+    """Yield a line for the requests of the page History that wait for a second person."""
     found = requests_to_confirm()
     if not found:
         return

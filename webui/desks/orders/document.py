@@ -67,12 +67,12 @@ def decimal_text(minor: int) -> str:
 
 
 def numbered(header: Header, lines: Sequence[Line], codes: Codes) -> list[tuple[Line, str]]:
-    """Return each line with the codes of its item at the supplier, as one text, empty for none."""
+    """Return each line with the supplier's codes of its item as one text, empty without codes."""
     return [(line, numbers_at(codes[line.sku], header.supplier)) for line in lines]
 
 
 def csv_text(header: Header, lines: Sequence[Line], by: Buyer, codes: Codes) -> str:
-    """Return the order as CSV by RFC 4180: one row per line, with the order's data repeated.
+    """Return the order as CSV by RFC 4180: one row per line, with the order's data in each row.
 
     `codes` are the codes of the items by SKU.
     """
@@ -109,6 +109,6 @@ def csv_text(header: Header, lines: Sequence[Line], by: Buyer, codes: Codes) -> 
 
 
 def file_name(order_ref: str) -> str:
-    """Return the reference as file name; all but ASCII letters, digits, - and _ become -."""
+    """Return the file name `REFERENCE.csv`; all but ASCII letters, digits, - and _ become -."""
     kept = "".join(c if c.isascii() and (c.isalnum() or c in "-_") else "-" for c in order_ref)
     return f"{kept or 'order'}.csv"

@@ -59,7 +59,10 @@ class UnitsForm(PageForm):
 
 
 class QuantityForm(UnitsForm):
-    """The units of an approval or a draft line, and the units confirmed after a warning."""
+    """The units for an approval or a draft line, and the units that the person has confirmed.
+
+    The page asks for a confirmation if the units are far beyond the proposed or drafted ones.
+    """
 
     meant = TextField()
 
@@ -72,8 +75,8 @@ class QuantityForm(UnitsForm):
 class ConfirmForm(PageForm):
     """Units that the supplier confirms, and the new due day if it changes.
 
-    `beyond_order` is ticked to accept more units than ordered, `closing` to close the line with 0
-    units.
+    A person ticks `beyond_order` to accept more units than ordered, and `closing` to close the line
+    with 0 units.
     """
 
     units = WholeNumberField()

@@ -68,7 +68,7 @@ class ListedOrder(OrderRow):
 
     @property
     def key(self) -> int:
-        """The id of the order in its list: the id of its newest line."""
+        """The id of the order's newest line. The pages of the list use it as the key of the row."""
         return self.last_id
 
 
@@ -99,7 +99,7 @@ class Totals:
 
     @property
     def is_complete(self) -> bool:
-        """True if the sums cover every row. Only such a list may be sorted by any column."""
+        """True if the sums cover every row. Else orders can be sorted only by their newest line."""
         return self.rows <= MOST_SUMMED
 
 

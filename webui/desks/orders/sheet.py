@@ -64,7 +64,7 @@ class Summary:
 
     @property
     def state(self) -> str:
-        """The status as `data-state` of the pill, by which CSS chooses colour and shape."""
+        """The status as the attribute `data-state`, by which CSS chooses colour and shape."""
         return self.status.replace(" ", "-")
 
 

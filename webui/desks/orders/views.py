@@ -204,7 +204,7 @@ def _show(request: HttpRequest, ref: str, refusal: Refusal | None) -> HttpRespon
 def _far_units(line: Line, refusal: Refusal | None) -> int | None:
     """Return the refused units if they only need a confirmation, else None.
 
-    They need one if they are far beyond the units of the draft line.
+    Units need a confirmation if they are far beyond the units of the draft line.
     """
     if refusal is None or refusal.form.get("action") != "change":
         return None
@@ -250,7 +250,7 @@ def _first_line(request: HttpRequest, lines: list[Line], refused_line: str) -> i
     """Return the index of the first line to show.
 
     It is the start of the page with the refused line. Without a refused line, it is the start of
-    the page with the index `from` of the query, else 0.
+    the page that has the index `from` of the query string. Otherwise it is 0.
     """
     for place, line in enumerate(lines):
         if str(line.id) == refused_line:

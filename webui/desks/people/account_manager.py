@@ -1,4 +1,4 @@
-"""Limits of managing accounts. Operators manage all accounts, managers only their staff's."""
+"""Limits of managing accounts. Operators manage all accounts, managers those of their staff."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -59,7 +59,10 @@ class AccountManager:
             raise PermissionDenied(message)
 
     def require_choice(self, roles: Collection[str], places: StoreAccess) -> None:
-        """Raise `ServiceError` if a manager of staff has picked no role or no store."""
+        """Raise `ServiceError` if a manager of staff has picked no role or no store.
+
+        A manager who works in every store needn't pick a store.
+        """
         if self.manages_all:
             return
         if not roles:

@@ -24,7 +24,7 @@ class AccountForm(PageForm):
 
     @property
     def kept(self) -> dict[str, Any]:
-        """The input of a refused form, for its page."""
+        """The input of a refused form, for the page that shows the form again."""
         return {
             "name": self.data.get("person", ""),
             "roles": self.cleaned()["roles"],
@@ -33,7 +33,7 @@ class AccountForm(PageForm):
 
 
 class ChangeForm(AccountForm):
-    """One change of an account, and the versions of the account that the page showed."""
+    """One change of an account, and the versions of account and second factor on the page."""
 
     action = TextField()
     shown_version = TextField()

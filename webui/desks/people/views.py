@@ -1,4 +1,4 @@
-"""Accounts: list, create, invite, disable, enable; roles and stores of each."""
+"""Pages that list and create accounts, invite people, and change accounts, roles and stores."""
 
 from typing import Final
 

@@ -67,7 +67,7 @@ class PriceChange:
 def price_changes(given: dict[str, Any]) -> list[PriceChange]:
     """Return one page of changes, newest first, and one change more if another page follows.
 
-    `given` has the filters `text` (with `like`, its pattern) and `location`, each empty for all
-    changes, and `start`, the number of changes to skip.
+    `given` has the filters `text` and `location`; an empty filter selects all changes. `like` is
+    `text` as an SQL pattern. `start` is the number of changes to skip.
     """
     return select(_CHANGES, given | {"rows": PAGE_ROWS + 1}, PriceChange)

@@ -9,7 +9,7 @@ ON, OFF = "1", "0"
 
 
 class PriceForm(PageForm):
-    """A price that a person types, and the price that they have confirmed."""
+    """A price that a person types, and the price that they have confirmed after a warning."""
 
     price = MoneyField(low=1, high=MOST_PRICE)
     meant = TextField()

@@ -48,7 +48,10 @@ WHERE item.inv_key = %(key)s
 
 @dataclass(frozen=True, slots=True)
 class PriceRow:
-    """A row of the timeline; if `is_undone`, a later row with the same time replaces this row."""
+    """A row of the timeline.
+
+    If `is_undone`, a price that was written later for the same time replaces this price.
+    """
 
     id: int
     effective_from: datetime
@@ -106,8 +109,8 @@ def priced_item(inv_key: str) -> PricedItem | None:
 def prior_prices(inv_key: str, *, prior_rule: str) -> dict[int, int | None]:
     """Return the prior price of each shown row that reduces the price, by row id.
 
-    It is the lowest price of the 30 days before the reduction, or None if the rule finds no price.
-    It may come from a row that is older than the 200 shown rows.
+    It is the lowest price of the 30 days before the reduction, or None if `prior_price` finds no
+    price. It may come from a row that is older than the 200 shown rows.
     """
     whole = timeline(inv_key)
     found = {}

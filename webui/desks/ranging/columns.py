@@ -1,4 +1,4 @@
-"""The columns of a new item's policy: one table, which the page and the form use.
+"""The columns of a new item's policy. The page and the form both read this list of columns.
 
 The form asks only for what a person decides when an item is ranged. Every other column of
 `item_location` takes its default. An empty field also takes the default of its column.

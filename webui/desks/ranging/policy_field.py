@@ -13,10 +13,11 @@ Use = dict[str, tuple[str, ...]]
 
 
 class Field(NamedTuple):
-    """A column of `item_location` with its label; with `options` a choice, else a number.
+    """A column of `item_location` with its label.
 
-    Options are pairs (value, label). People type whole numbers. They may type decimals if the
-    column ends in `_minor` (money), `_centidays` (spans), `_permille` or `_bp` (per cent).
+    With `options`, people choose one of these pairs (value, label). Without options, they type a
+    number. It may have decimals only if the column ends in `_minor` (money), `_centidays` (time
+    spans), `_permille` or `_bp` (per cent).
 
     `used` states when the rules read this field: always if `used` is empty, else if one of its
     conditions is true. A condition is true if every field that it names has a listed value.

@@ -64,9 +64,9 @@ def _show(request: HttpRequest, form: Typed, refusal: str, status: int) -> HttpR
 
 
 def _amounts(form: Typed) -> str:
-    """Return the amounts that a person confirms, as text.
+    """Return cost and regular price as one text, which a person confirms.
 
-    Other amounts need another confirmation.
+    If the person then types other amounts, they need another confirmation.
     """
     return " / ".join(form.get(name) or "none" for name in ("cost", "regular"))
 

@@ -129,7 +129,7 @@ class CorrectionForm(PageForm):
 
 @dataclass(frozen=True, slots=True)
 class ExpectedDelivery:
-    """An order line as the dock expects it: an announced delivery, or the open units."""
+    """An expected delivery of an order line: announced by the supplier, or all its open units."""
 
     line: Line
     expected_units: int
@@ -191,7 +191,7 @@ class TypedRow:
 def kept_rows(
     rows: Iterable[ExpectedDelivery], lines: Iterable[Line], typed: Mapping[str, str]
 ) -> list[TypedRow]:
-    """Return the current rows with the earlier input.
+    """Return the current rows, each with the input that a person typed in it before a refusal.
 
     If the row of an input no longer exists, the input moves to another row of its order line, or
     to a new row.
@@ -222,9 +222,10 @@ def _typed(name: str, typed: Mapping[str, str]) -> tuple[str, str, str]:
 
 
 def typed_receipts(rows: Iterable[ExpectedDelivery], typed: Typed) -> list[LineReceipt]:
-    """Return the receipts in the form. With `accept` = rest, an empty row means "as expected".
+    """Return the receipts in the form.
 
-    A row whose units differ from the expected ones needs a reason.
+    If the field `accept` is `rest`, the units of an empty row have arrived as expected. If it is
+    `typed`, an empty row has no receipt. Units that differ from the expected ones need a reason.
     """
     takes_rest = AcceptForm(typed).cleaned()["accept"] == REST
     forms = [

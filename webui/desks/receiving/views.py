@@ -119,7 +119,10 @@ def _show(request: HttpRequest, refusal: Refusal | None) -> HttpResponse:
 def _card(
     request: HttpRequest, receipt: selectors.Receipt, refused: str, refusal: Refusal | None
 ) -> dict[str, Any]:
-    """Return a receipt with what the person may do; `refused` is the id of a refused receipt."""
+    """Return a receipt as a card of the page. `is_mine` is True if the person may correct it.
+
+    `refused` is the id of a receipt whose correction was refused, or empty.
+    """
     is_own = receipt.recorded_by == request.user.get_username()
     is_refused = refusal is not None and refused == str(receipt.id)
     known = receipt.discrepancy_reason or ""

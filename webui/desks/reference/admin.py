@@ -1,4 +1,4 @@
-"""The tables of the admin: three to change, and people and roles to look up."""
+"""Tables of the admin: three that operators change, and people and roles to look up."""
 
 from django.contrib import admin
 from django.contrib.auth.models import Group, User

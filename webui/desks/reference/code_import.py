@@ -46,7 +46,7 @@ class Shown:
 @require_http_methods(["GET", "POST"])
 @requires(MANAGE_REFERENCE, company=True)
 def codes_import(request: HttpRequest) -> HttpResponse:
-    """Show the form, check a file without writing, or import it."""
+    """Show the form, check the pasted rows without writing, or import them."""
     if request.method == "GET":
         return _show(request, Shown())
     form = CodesForm(request.POST)

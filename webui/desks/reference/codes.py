@@ -28,7 +28,7 @@ class GtinForm(ReferenceForm):
         fields = ("code", "sku", "pack_units", "is_active")
 
     def clean_code(self) -> str:
-        """Return a GTIN with 14 digits; any other text unchanged, which the service refuses."""
+        """Return a GTIN with 14 digits. Any other text stays unchanged; the service refuses it."""
         return gtin14_or(digits_in(self.cleaned_data["code"]))
 
 

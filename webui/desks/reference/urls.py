@@ -1,4 +1,4 @@
-"""Routes of the admin. Importing `admin` and `codes` registers its tables."""
+"""Routes of the admin. The imports of `admin` and `codes` register the tables of the admin."""
 
 from django.urls import path
 

@@ -189,10 +189,9 @@ class WrittenTable(ReadTable):
     def _shown(self, request: HttpRequest, code: str) -> str:
         """Return the columns that a command changes (`described`), with their values, as JSON.
 
-        A refused form keeps the values that it was rendered with.
-
-        After a conflict, return the current values. The person has seen them, so the next attempt
-        is compared with them.
+        For a refused form, return the values that the form was rendered with. After a conflict,
+        return the current values: the page shows them, so the service compares the person's next
+        attempt with them.
         """
         if request.method == "POST" and not self._is_conflict(request):
             return ShownForm(request.POST, self.described).text("shown")

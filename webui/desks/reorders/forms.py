@@ -125,7 +125,7 @@ class PicksForm(PageForm):
         return any(text.partition("@")[2] == reorder_id for text in self.ticked)
 
     def units_in_packs(self, reorder_id: str, pack: int) -> int | None:
-        """Return the typed packs of a need as units of `pack` each; None for any other text."""
+        """Return the typed number of packs of a need times `pack`; None if it is no number."""
         text = self.packs.get(reorder_id, "")
         return pack * int(text) if _is_count(text) else None
 
@@ -140,7 +140,10 @@ class PicksForm(PageForm):
     def with_units(
         self, picks: Sequence[ApproveReorder]
     ) -> tuple[list[ApproveReorder], list[NotOrdered]]:
-        """Return the picked needs with their typed units, and needs whose packs are no number."""
+        """Return the picked needs with the typed units, and the needs with refused packs.
+
+        Packs are refused if the typed text isn't a whole number from 1.
+        """
         packs, meant = self._packs(), self.cleaned()["meant"]
         good: list[ApproveReorder] = []
         bad: list[NotOrdered] = []

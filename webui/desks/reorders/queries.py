@@ -102,7 +102,7 @@ LEFT JOIN retail.location lo ON lo.code = r.location WHERE r.reorder_id = ANY(%(
 
 
 def names_of(report: Sequence[NotOrdered]) -> list[Reported]:
-    """Return the needs of the report with the names of their items, by reason."""
+    """Return the needs that were not ordered, with the names of their items, by reason."""
     if not report:
         return []
     ids = [one.reorder_id for one in report]

@@ -296,7 +296,7 @@ def need_page(wanted: Wanted, rows: int) -> NeedPage:
 
 
 def _needs(ids: Sequence[str], wanted: Wanted, order: _Order) -> list[NeedRow]:
-    """Return the rows of these needs. A need that has left the view since then is left out."""
+    """Return the rows of these needs. Leave out needs that have left the view in the meantime."""
     where, given = _conditions(wanted)
     columns = _COLUMNS.format(section=order.section, value=order.value)
     sql = f"""{columns} {_BY_KEY} WHERE r.reorder_id = ANY(%(ids)s) AND {" AND ".join(where)}

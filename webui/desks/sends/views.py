@@ -132,7 +132,11 @@ def _named(item: dict[str, Any]) -> dict[str, Any]:
 
 
 def sends_of(person: str) -> Sequence[Send]:
-    """Return up to 5 sends, newest first: waiting sends, and the person's unseen ended sends."""
+    """Return up to 5 sends, newest first: waiting sends, and this person's ended sends.
+
+    Ended sends are left out if they were undone, ended more than a day ago, or if the person has
+    closed the notice.
+    """
     return select(_SENDS, {"person": person}, Send)
 
 

@@ -25,7 +25,9 @@ _FIRST, _LAST = " ", "~"
 
 
 def widths(text: str) -> str:
-    """Return the widths of bars and spaces in modules, one digit each, beginning with a bar.
+    """Return the widths of bars and spaces, one digit each, beginning with a bar.
+
+    The unit is the module: the width of the narrowest bar.
 
     Raises:
         ValueError: the text is empty or has a character outside of printable ASCII.
@@ -45,7 +47,7 @@ def has_barcode(text: str) -> bool:
 
 
 def bars(text: str) -> tuple[str, int]:
-    """Return the bars as an SVG path of height 1, and their width, in modules."""
+    """Return the bars as an SVG path of height 1, and their total width; a module is 1 wide."""
     return path_of(widths(text))
 
 

@@ -27,7 +27,9 @@ def has_ean(gtin: str) -> bool:
 
 
 def widths(digits: str) -> str:
-    """Return the widths of bars and spaces, from a bar on: 95 modules (EAN-13) or 67 (EAN-8).
+    """Return the widths of bars and spaces, one digit each, beginning with a bar.
+
+    They add up to 95 modules for EAN-13, or 67 for EAN-8. A module is the narrowest bar's width.
 
     Raises:
         ValueError: there are neither 8 nor 13 digits.

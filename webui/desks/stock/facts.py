@@ -18,7 +18,7 @@ _MOST_DIGITS: Final = 9
 class FactPage:
     """Some facts of a key.
 
-    `opening_units`, the changes of these facts and `newer_units` add up to `total_units`.
+    `opening_units`, the changes by the facts of the page and `newer_units` add up to `total_units`.
     """
 
     facts: tuple[explain.Fact, ...]
@@ -56,7 +56,7 @@ class FactPage:
 
     @property
     def newer_to(self) -> int:
-        """The position of the last fact on the page with the next newer facts."""
+        """The position (`fact_page`) of the last fact on the page that shows the newer facts."""
         return self.facts[-1].place + explain.FACTS_SHOWN if self.facts else 0
 
 

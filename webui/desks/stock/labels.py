@@ -25,9 +25,10 @@ _MOST_MODULES: Final = 230
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """An item's label; `bars` is an SVG path, `width` modules wide, or empty if no barcode fits.
+    """An item's label. `bars` is an SVG path of the barcode, or empty if no barcode fits.
 
-    `digits` are the digits of the GTIN in the barcode, or empty if the barcode has the SKU.
+    `width` is the barcode's width in modules; a module is the width of the narrowest bar. `digits`
+    are the digits of the GTIN in the barcode, or empty if the barcode has the SKU.
     """
 
     row: StockRow

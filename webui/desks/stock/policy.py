@@ -33,8 +33,8 @@ def policy_card(
 ) -> dict[str, Any]:
     """Return the policy for the template: labels for its codes, and a form if the person may edit.
 
-    `policy_shown` holds the current values, also after a refusal. So the next attempt is compared
-    with the values that the person has seen last.
+    `policy_shown` holds the current values, also after a refusal. The ledger compares the next
+    attempt with these values, because they are the ones that the person saw last.
     """
     if policy is None:
         return {"policy": None}

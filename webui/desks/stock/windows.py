@@ -1,7 +1,7 @@
-"""Windows of a key with the sales that arrived after the window had closed.
+"""Windows of a key with the sale lines that arrived after the window had closed (late lines).
 
-The read model has the newest revision of a window. Late lines in the ledger explain most revisions.
-Corrected and deleted lines explain the other revisions; only the source log has those lines.
+The read model has only the newest revision of a window. Late lines in the ledger explain most of
+the revisions. Corrected and deleted sale lines explain the others; only the source log has them.
 """
 
 from collections.abc import Sequence
@@ -15,14 +15,17 @@ from webui.readmodel import explain
 
 @dataclass(frozen=True, slots=True)
 class ShownWindow:
-    """A ten-minute window, and the late lines that it counts: they arrived after it had closed."""
+    """A ten-minute window, and the late lines that it counts.
+
+    A late line is a sale line that arrived after the window had closed.
+    """
 
     window: explain.Window
     late: tuple[explain.Fact, ...]
 
     @property
     def other_changes(self) -> int:
-        """Number of revisions that come from corrected or deleted lines."""
+        """Number of revisions that come from corrected or deleted sale lines."""
         return max(0, self.window.window_revision - len(self.late))
 
 

@@ -1,1 +1,1 @@
-"""Pages for measured supplier performance: lead times, fill, punctuality, discrepancies."""
+"""Pages for measured supplier performance: lead times, fill rates, punctuality, discrepancies."""

@@ -41,8 +41,8 @@ class ShownTerms:
     """The stored terms, and the texts in the fields of the form.
 
     After a refusal, the fields have the texts that the person typed. `shown` holds the stored terms
-    as JSON, also after a refusal. So the next attempt is compared with the terms that the person
-    has seen last.
+    as JSON, also after a refusal. The ledger compares the next attempt with `shown`, because these
+    are the terms that the person saw last.
     """
 
     stored: SupplierTerms

@@ -67,7 +67,7 @@ class Alarm:
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """Rejected records that wait for a decision: number, capped at 1,000, and oldest time."""
+    """Rejected records without a decision: number, capped at 1,000, and time of the oldest one."""
 
     records: int
     oldest: datetime | None
@@ -194,7 +194,7 @@ def of_rejected() -> list[Alarm]:
 
 
 def of_webhooks(found: Trouble) -> list[Alarm]:
-    """Return an alarm for webhooks that the sender stopped, and one for messages given up."""
+    """Return an alarm for webhooks that the sender has stopped, and one for dead messages."""
     url, raised = reverse("webhooks"), list[Alarm]()
     if found.halted:
         what = gettext("%(webhooks)s stopped by the sender; events wait") % {

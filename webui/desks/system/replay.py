@@ -1,9 +1,9 @@
-"""Replay of rejected records, each once, with the ledger's state for comparison.
+"""Replay of rejected records, each record once, with the ledger's state for comparison.
 
-The transaction that sends a record also marks the record as replayed. So a record that can't be
-marked is not sent. If the commit fails after the broker has acknowledged the record, a second
-attempt sends a second copy. Workers apply the record once if both copies arrive within two minutes
-(docs/domain.md 4).
+In one Postgres transaction, this module marks a record as replayed and then sends it to Kafka. So a
+record that can't be marked is not sent. If the commit fails after the broker has acknowledged the
+record, a second attempt sends a second copy. Workers apply the record once if both copies arrive
+within two minutes (docs/domain.md 4).
 """
 
 from collections.abc import Sequence
@@ -90,7 +90,7 @@ class _RejectedRecord:
 
 @dataclass(frozen=True, slots=True)
 class _Level:
-    """The workers' stock of a key; None before its first count."""
+    """On-hand of a key as the workers computed it; None before its first count."""
 
     on_hand_units: int | None
 

@@ -21,7 +21,7 @@ FROM read_model.restore WHERE finished_at > clock_timestamp() - interval '24 hou
 
 @dataclass(frozen=True, slots=True)
 class PastRestore:
-    """One takeover of a partition. `kept`: the worker still had the state and read nothing."""
+    """One takeover of a partition. If `kept`, the worker still had the state and read nothing."""
 
     worker: str
     partition: int
@@ -36,7 +36,7 @@ class PastRestore:
 class RestoreTotals:
     """Restores of the last 24 hours: their number, and the longest time in seconds.
 
-    `kept` is the number of those in which the worker still had the state.
+    `kept` is the number of restores in which the worker still had the state.
     """
 
     restores: int

@@ -16,7 +16,7 @@ Numbers = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One open task; `detail` has the numbers of its condition, with a supplier by name."""
+    """One open task; `detail` has the numbers of its condition, and any supplier by name."""
 
     id: int
     kind: str

@@ -57,7 +57,7 @@ class Totals:
 
 
 def keys_of(view: str) -> Keys:
-    """Return a view's sortable columns; by default, received transfers begin with the newest."""
+    """Return a view's sort columns and default order. Received transfers begin with the newest."""
     return _RECEIVED if view == "received" else _MOVING
 
 

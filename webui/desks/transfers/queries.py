@@ -45,7 +45,7 @@ class TransferRow:
 
     @property
     def key(self) -> int:
-        """The id of the transfer in its list."""
+        """The id of the arriving row. The pages of the list use it as the key of the transfer."""
         return self.in_id
 
     @property
@@ -85,7 +85,7 @@ class TransferRow:
 
     @property
     def found_units(self) -> int:
-        """Units that arrived and were never shipped."""
+        """Units that arrived but were never shipped; negative if units are lost."""
         return -self.lost_units
 
     @property

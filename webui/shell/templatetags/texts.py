@@ -43,7 +43,10 @@ def parts(command: str) -> list[str]:
 
 @register.simple_tag
 def script_texts() -> str:
-    """Return a JSON element with translated texts of scripts; "" for the sources' language."""
+    """Return a `<script>` element with the translated texts of scripts, as JSON.
+
+    Return an empty text in the language of the sources, which needs no translation.
+    """
     found = _of_scripts(get_language() or settings.LANGUAGE_CODE, tuple(settings.LOCALE_PATHS))
     return json_script(found, "texts") if found else ""
 
