@@ -23,8 +23,8 @@ class DayFact:
     Facts are sorted by business time, with movements before counts of equal time.
     `running_units` is on-hand after this fact. `counted_units` is None for a movement.
     `delta_units` is the movement's units, or the count's variance (units counted minus expected).
-    `sold_units` is the quantity of a sale. It is 0 for all other facts, and for a sale that arrived
-    too late for its window to count it.
+    `sold_units` is the quantity of a sale. It is 0 for all other facts, and for a late sale that no
+    window counts.
     """
 
     at_us: int
@@ -203,8 +203,8 @@ def price_days(timeline: Timeline, span: tuple[int, int], *, now_us: int) -> tup
     """Return one `PriceDay` for each day of `span` = [from, until), midnights in µs since 1970 UTC.
 
     A day's price is the price in force at the end of the day, or at `now_us` if the day isn't over
-    by then. `lowest_minor` is the lowest price of the 30 days before that moment. A reduction at
-    that moment would have it as its prior price.
+    by then. `lowest_minor` is the lowest price of the 30 days before that moment. If the price were
+    reduced at that moment, `lowest_minor` would be the prior price of the reduction.
     """
     days: list[PriceDay] = []
     for day_us in range(*span, DAY_US):

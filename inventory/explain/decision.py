@@ -79,7 +79,8 @@ def _levels(terms: Terms) -> Iterator[Line]:
 def _start(terms: Terms, first_units: int) -> Iterator[Line]:
     """Yield the lines that add up to `first_units`, the level that is computed first.
 
-    It is the order-up-to level S in families of shape `BASE_STOCK`, else the reorder point s.
+    This level is the order-up-to level S in families of shape `BASE_STOCK`, and the reorder point s
+    in all other families.
     """
     if "protection_demand_units" in terms:
         yield add("protection_demand_units", _int(terms, "protection_demand_units"))

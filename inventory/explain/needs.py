@@ -55,7 +55,8 @@ def levels_section(state: KeyState) -> Section:
 def _start(state: KeyState, policy: ItemLocation, first_units: int) -> tuple[Line, ...]:
     """Return the lines that add up to `first_units`, the level that is computed first.
 
-    It is the order-up-to level S in families of shape `BASE_STOCK`, else the reorder point s.
+    This level is the order-up-to level S in families of shape `BASE_STOCK`, and the reorder point s
+    in all other families.
     """
     if has_typed_levels(policy):
         return (add("typed_units", first_units),)
@@ -152,8 +153,8 @@ def hold_section(state: KeyState, decision: Source | None) -> Section:
 
     Inventory position = base position B + units of the open need. In a held state, the line
     `reason` has the reason of the last output, for example a person's reason for a reject. In the
-    states idle and open it has the episode's reason. `decision` is the row of a person's latest
-    decision on the need, and becomes the source of that line.
+    states idle and open, the line has the episode's reason. `decision` is the row of a person's
+    latest decision on the need. It becomes the source of the line `reason`.
     """
     episode = state.episode
     decided = None if episode.last_output is None else episode.last_output.reason

@@ -14,7 +14,7 @@ def clock_after(state: KeyState, change: Change, commit_us: int) -> tuple[str, i
     Mode `live`: max(old stream time, `commit_us`). Mode `replayed`: the greatest of the old stream
     time, the business times of both images, and `reviewed_at` if the record raises it. A row of
     Debezium's snapshot (op `r`) leaves the stream time unchanged. None means that no record of the
-    key has set one yet.
+    key has set a stream time yet.
     """
     after = change.after
     mode = after.clock_mode if isinstance(after, ItemLocation) else state.clock_mode

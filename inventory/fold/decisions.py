@@ -103,8 +103,8 @@ def _may_need(state: KeyState, change: Change) -> bool:
     """Return True if the record can change the episode, the state of the key's need.
 
     The check saves time (domain.md 5.3). An idle key whose base position is above its reorder point
-    stays idle after most records. A `reorder_decision` row can change even an idle episode. If the
-    row names another need and doesn't approve it, `stale_decisions` counts it.
+    stays idle after most records. A `reorder_decision` row can change even an idle episode: if the
+    row names another need and its action isn't `approve`, the episode counts a stale decision.
     """
     episode = state.episode
     if episode.state != IDLE or isinstance(change.after, ReorderDecision):
@@ -165,9 +165,9 @@ def _differ(before: Fact | None, after: Fact | None, columns: tuple[str, ...]) -
 def _is_priced(state: KeyState, change: Change) -> bool:
     """Return True if the record can change the price episode, the state of the key's proposal.
 
-    Every record can while a proposal is open or the policy's `price_mode` is not off. An inserted
-    `price_decision` row always can: if it names another proposal and doesn't approve it,
-    `stale_decisions` counts it.
+    While a proposal is open or the policy's `price_mode` is not off, every record can change it. An
+    inserted `price_decision` row always can: if it names another proposal and its action isn't
+    `approve`, the price episode counts a stale decision.
     """
     if state.price_episode.id is not None:
         return True

@@ -1,7 +1,8 @@
 """Functions that move the horizon, the start of a key's oldest retained day (domain.md 2.4).
 
-Of older days, the state has only the opening values: stock and demand at the horizon. These days
-are final. A late movement of a final day changes stock, but not demand.
+Of the days before the horizon, the state has only the opening values: stock and demand at the
+horizon. The days before the horizon are final. A late movement of a final day changes stock, but
+not demand.
 """
 
 from bisect import bisect_left
@@ -59,8 +60,8 @@ def pass_days(before: KeyState, now_us: int) -> Passed:
 def _folded(stock: Stock, opening_units: int, folded_counts: int) -> Stock:
     """Return the stock without its oldest `folded_counts` counts, which lie before the new horizon.
 
-    `opening_units` is on-hand at the new horizon. The newest of these counts becomes
-    `opening_count`.
+    `opening_units` is on-hand at the new horizon. The newest of the removed counts becomes
+    `opening_count`, which stays as it was if no count is removed.
     """
     return Stock(
         stock.on_hand_units,

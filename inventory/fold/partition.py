@@ -50,9 +50,10 @@ class Partition:
         return self._fold(record, self.ring.admit(record))
 
     def apply_admitted(self, record: Record, admission: Admission) -> FoldResult:
-        """Fold a record of the archive, which has the ring's verdict `admission` with the record.
+        """Fold a record from the archive. `admission` is the dedupe ring's verdict on the record.
 
-        The ring is neither read nor changed. As in `apply`, a malformed record doesn't change the
+        The archive stores this verdict with the record, so this method neither reads nor changes
+        the ring of the partition. As in `apply`, a malformed record doesn't change the
         newest commit time (domain.md 11.2).
         """
         newest_us = self._newest_admitted_us

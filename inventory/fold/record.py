@@ -221,9 +221,9 @@ def _check_counts(stock: Stock, change: Change, horizon_at_us: int | None) -> No
 def _recounted(stock: Stock, windows: dict[int, WindowRow], change: Change) -> Stock:
     """Return the stock with the row's former count replaced by the count of the after-image.
 
-    If the after-image is no approved count, the former count is only removed. It is found by its
-    id, because its values may differ from the before-image. After a rejected change, for example,
-    the state still has the older count (domain.md 11.2).
+    If the after-image is no approved count, the former count is only removed. The former count is
+    found by its id, because its values may differ from the before-image. After a rejected change,
+    for example, the state still has the older count (domain.md 11.2).
     """
     old, new = approved(change.before), approved(change.after)
     for count in (old, new):

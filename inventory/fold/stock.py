@@ -21,9 +21,10 @@ Windows = dict[int, WindowRow]
 def after_movements(stock: Stock, effects: Effects, horizon_at_us: int | None) -> Stock:
     """Return the stock after the effects of one record.
 
-    If a retained count follows a movement, the movement changes that count's variance. If none
-    follows, it changes on-hand. A movement before the horizon also changes `opening_units` (on-hand
-    at the horizon). But if the last count before the horizon follows it, it only changes shrink.
+    If a retained count follows a movement, the movement changes that count's variance. If no such
+    count follows, the movement changes on-hand. A movement before the horizon also changes
+    `opening_units` (on-hand at the horizon). There is one exception: if `opening_count`, the last
+    count before the horizon, follows the movement, the movement only changes shrink.
     """
     on_hand, shrink = stock.on_hand_units, stock.shrink_units
     total, opening = stock.sum_movements_units, stock.opening_units
@@ -112,7 +113,8 @@ def _starts_between(windows: Windows, after_us: int | None, until_us: int) -> li
 def _variance(stock: Stock, windows: Windows, index: int) -> int:
     """Return the variance of the count at `index`.
 
-    It is the count's units minus on-hand by all other facts up to and including the count's second.
+    It is the count's units minus the on-hand that follows from all other facts up to and including
+    the count's second.
     """
     count = stock.counts[index]
     if index == 0:

@@ -102,7 +102,8 @@ class Ring:
 
         The result is 0 after a snapshot row was sent again with a later commit time, as long as
         that time is within the ring's 120 s. The ring keeps the first copy's commit time, so it may
-        drop the row earlier. A replay that started later would accept the second copy as new.
+        have dropped the row already. If a replay started after the first copy, it would accept the
+        second copy as new.
         """
         if self.newest_resent_us is not None and self._is_within_horizon(self.newest_resent_us):
             return 0
@@ -111,7 +112,8 @@ class Ring:
     def admit(self, record: Record) -> Admission:
         """Return the verdict on `record` and add its identity to the ring.
 
-        A record isn't added if it is malformed, re-sent, or more than 120 s older than the newest.
+        A record isn't added if it is malformed, re-sent, or more than 120 s older than the newest
+        record.
         Call this for each record of the partition, in offset order.
 
         Raises:
@@ -139,8 +141,8 @@ class Ring:
         `known_us` is the commit time of the record's first copy, which the ring keeps. If the
         re-sent record's commit time is later, store it in `newest_resent_us`.
 
-        Pass None if the first copy is unknown. A snapshot row (op `r`) is then taken as later. A
-        change is not, because both copies of a change have the same commit time.
+        Pass None if the first copy is unknown. A snapshot row (op `r`) then counts as later than
+        its first copy. A change doesn't, because both copies of a change have the same commit time.
         """
         commit_us = record.commit_us
         is_later = record.op == "r" if known_us is None else commit_us > known_us
@@ -150,11 +152,11 @@ class Ring:
         self._drop_expired()
 
     def replay(self, record: Record) -> None:
-        """Add a record that the ring judged before a restart, and ignore the verdict."""
+        """Pass a record from before a restart to `admit` again, and ignore the verdict."""
         self.admit(record)
 
     def identities(self) -> tuple[Member, ...]:
-        """Return (commit time, identity, offset) of the records within 120 s, as they arrived."""
+        """Return (commit time, identity, offset) of the records within 120 s, in offset order."""
         self._drop_expired()
         return tuple(member for member in self._arrived if self._is_within_horizon(member[0]))
 
@@ -186,8 +188,8 @@ class Ring:
         """Return the verdict on a record whose identity is not in the ring (domain.md 4).
 
         A snapshot row after the first change is `SNAPSHOT_AFTER_START`. A change is
-        `BEFORE_DEDUPE_HORIZON` if its commit time < newest - 120 s and its lsn ≤ the highest lsn so
-        far. The ring is unchanged.
+        `BEFORE_DEDUPE_HORIZON` if its commit time < newest commit time - 120 s and its lsn ≤ the
+        highest lsn so far. The ring is unchanged.
         """
         if record.op == "r":
             return Admission.SNAPSHOT_AFTER_START if self.streamed else Admission.NEW

@@ -113,7 +113,7 @@ def _why_malformed(record: Record) -> str:
 def _image(record: Record, name: str, image: object) -> dict[str, object]:
     """Return an image that the operation requires, or raise `Rejected` if it is None.
 
-    An image of another type doesn't get here, because the ring has judged it as malformed.
+    An image of another type doesn't get here, because the ring has judged its record malformed.
     """
     if isinstance(image, dict):
         return image

@@ -15,13 +15,13 @@ class Episode:
     - held-snoozed, held-rejected: a person snoozed or rejected the need.
     - held-short: the need was ordered, but the order was too small.
 
-    `until_us` and `floor_units` are set only in the held states. A held state ends at `until_us`,
-    or earlier for one of the causes in domain.md 5.3. In a periodic family it lasts beyond
-    `until_us` while the key waits for an order day (domain.md 11.7). In held-rejected and
-    held-short, the need `id` is already closed.
+    `until_us` and `floor_units` are set only in the held states. `floor_units` is the base position
+    at the start of the hold. A held state ends at `until_us`, or earlier for one of the causes in
+    domain.md 5.3. In a periodic family it lasts beyond `until_us` while the key waits for an order
+    day (domain.md 11.7). In held-rejected and held-short, the need `id` is already closed.
 
-    A worker sends `last_output` again when it reads a record of the key twice, and at regular
-    intervals while the output's status is `open`.
+    A worker sends `last_output` again when it reads a record of the key a second time, and at
+    regular intervals while the output's status is `open`.
     """
 
     state: str = "idle"

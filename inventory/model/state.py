@@ -88,8 +88,8 @@ class Demand:
     `begun` is True after the first day with a sale line, movement or count. Rates, deviation `mad`
     and `tsb_z_micro` are in micro-units a day. `tsb_p_micro` estimates the probability of a day
     with sales, in millionths, and `tsb_z_micro` the demand of such a day. Both are known only if
-    method `tsb` made the last observation. `quiet_windows` counts the trading windows that were
-    not out of stock, on the days since the last day with sales.
+    the demand method was `tsb` at the last observation. `quiet_windows` counts the trading
+    windows that were not out of stock, on the days since the last day with sales.
     """
 
     begun: bool = False
@@ -129,9 +129,9 @@ class KeyState:
     `final_demand` must belong to the same horizon. `demand` also includes the complete days since
     the horizon.
 
-    `days` caches stock and demand at the end of each of these days. It follows from the other
-    fields, so no changelog record contains `days` and comparisons ignore it. `days` is None in a
-    state that was just restored.
+    `days` caches stock and demand at the end of each complete day since the horizon. It follows
+    from the other fields, so no changelog record contains `days` and comparisons ignore it. `days`
+    is None in a state that was just restored.
     """
 
     inv_key: InvKey
@@ -155,7 +155,7 @@ class KeyState:
 
     @property
     def key(self) -> InvKey:
-        """Return `inv_key` under the name that `Record` uses."""
+        """Return `inv_key`, which `Record` also calls `key`."""
         return self.inv_key
 
     @property

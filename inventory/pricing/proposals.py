@@ -164,8 +164,9 @@ def _refused(
 ) -> Step | None:
     """Return the episode and output after a reject or snooze of the open proposal, or None.
 
-    A reject blocks new proposals until `cooldown_end_us`, a snooze until its `until_at`. A snooze
-    without `until_at` blocks like a reject.
+    None means that `decision` is no reject and no snooze of this proposal. A reject blocks new
+    proposals until `cooldown_end_us`, a snooze until its `until_at`. A snooze without `until_at`
+    blocks like a reject.
     """
     if decision is None or decision.proposal_id != episode.id:
         return None
@@ -235,7 +236,8 @@ def _candidate(policy: ItemLocation, regular_minor: int, inputs: PricingInputs) 
 def market_of(policy: ItemLocation, inputs: PricingInputs) -> Market:
     """Return the inputs of the signals (domain.md 6.1).
 
-    `is_observed` is True if stock is known and at least 14 days were observed.
+    `is_observed` is True if the key was counted, and the rules learned its demand from at least 14
+    days.
     """
     available_units = inputs.on_hand_units - inputs.allocated_units
     return Market(
@@ -285,8 +287,8 @@ def _prior_minor(
 def _proposed(key: InvKey, at: Position, episode: PriceEpisode, found: _Candidate) -> Step:
     """Return the episode and output after the price in `found` is proposed.
 
-    If a proposal with another price is open, it is amended. If it has the same price, nothing
-    changes and the output is None.
+    If a proposal with another price is open, that proposal gets the new price. If a proposal with
+    the same price is open, nothing changes and the output is None.
     """
     if episode.id is not None and episode.proposal_price_minor == found.new_minor:
         return episode, None

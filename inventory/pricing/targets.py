@@ -66,8 +66,9 @@ def target_minor(policy: ItemLocation, regular_minor: int, step: int) -> int | N
 def clamped_down(policy: ItemLocation, frame: PriceFrame, target: int) -> Clamped:
     """Return the reduced price for `target` (domain.md 6.2, Down).
 
-    It is an allowed price with these limits: < old, ≥ floor, ≥ old - old·max_step // 1000, and
-    ≥ regular - regular·max_off // 1000. `price_minor` is None if there is no such price.
+    It has an allowed ending or is the regular price. Its limits are < old, ≥ floor,
+    ≥ old - old·max_step // 1000, and ≥ regular - regular·max_off // 1000. `price_minor` is None if
+    there is no such price.
     """
     lowest = (
         (FLOOR, frame.floor_minor),
@@ -93,8 +94,9 @@ def clamped_down(policy: ItemLocation, frame: PriceFrame, target: int) -> Clampe
 def clamped_up(policy: ItemLocation, frame: PriceFrame, target: int) -> Clamped:
     """Return the raised price for `target` (domain.md 6.2, Up).
 
-    It is an allowed price with these limits: > old, ≥ floor, ≤ old + old·max_step // 1000, and
-    ≤ regular + regular·cap // 1000. `price_minor` is None if there is no such price.
+    It has an allowed ending or is the regular price. Its limits are > old, ≥ floor,
+    ≤ old + old·max_step // 1000, and ≤ regular + regular·cap // 1000. `price_minor` is None if
+    there is no such price.
     """
     highest = (
         (MAX_STEP, frame.old_minor + frame.old_minor * policy.max_step_permille // 1000),

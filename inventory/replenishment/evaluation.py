@@ -90,9 +90,9 @@ def may_order(policy: ItemLocation, now: Evaluation) -> bool:
 def is_amended(policy: ItemLocation, now: Evaluation, shown: int, units: int) -> bool:
     """Return True if the quantity of an open need changes from `shown` to `units` (domain.md 5.3).
 
-    `shown` is the quantity that buyers see now. A quantity above the order limit always changes.
-    Otherwise |units - shown| must be at least max(pack, ceil(shown / 10)). In periodic families, an
-    increase also waits for an order day.
+    `shown` is the quantity that buyers see now. If `shown` is above the order limit, it always
+    changes. Otherwise |units - shown| must be at least max(pack, ceil(shown / 10)). In periodic
+    families, an increase also waits for an order day.
     """
     limit = limit_units(policy, now.base_units)
     if limit is not None and shown > limit:

@@ -46,14 +46,17 @@ def _rest_of_demand(_: ItemLocation, demand_units: int, reorder_point_units: int
 class Family:
     """A rule that computes s and S from a policy, with its texts and the columns that it reads.
 
-    A person fills in the columns `typed` if `levels` is fixed, and the columns `computed` if
-    `levels` is computed. A family without `computed` always has typed levels.
+    The policy column `levels` is `fixed` or `computed`. A person fills in the columns `typed` if it
+    is `fixed`, and the columns `computed` if it is `computed`. A family without `computed` always
+    has typed levels.
 
     Computed levels (domain.md 5.1):
-    - The first level is S for the shape `BASE_STOCK`, else s. With a `span_column` it is the demand
-      of that span. Otherwise it is the demand of the protection time plus the safety stock.
-    - Only `TWO_LEVELS` has a second computed level: S = s + `batch`. The function `batch` gets the
-      demand of `batch_column`, so such a family sets both fields.
+    - The first level is S for the shape `BASE_STOCK`, else s. If the family has a `span_column`,
+      the first level is the demand of the time in this policy column. Otherwise it is the demand of
+      the protection time plus the safety stock.
+    - Only `TWO_LEVELS` has a second computed level: S = s + the result of the function `batch`. An
+      argument of `batch` is the demand of the time in the policy column `batch_column`. So such a
+      family sets both fields.
 
     `batch_text` explains S - s to people, with the placeholders `demand` (units), `lot` (Q) and
     `span` (days).
@@ -176,7 +179,7 @@ def protection_centidays(policy: ItemLocation) -> int:
 
 
 def first_centidays(policy: ItemLocation) -> int:
-    """Return a time in hundredths of a day: the first level is computed from its demand.
+    """Return the time from whose demand the first level is computed, in hundredths of a day.
 
     The time is in the family's `span_column`, or is the protection time if the family has none.
     """
@@ -185,7 +188,7 @@ def first_centidays(policy: ItemLocation) -> int:
 
 
 def batch_centidays(policy: ItemLocation) -> int:
-    """Return a time in hundredths of a day: S - s is computed from the demand of this time.
+    """Return the time from whose demand S - s is computed, in hundredths of a day.
 
     Only families of shape `TWO_LEVELS` have such a time.
     """

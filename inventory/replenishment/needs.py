@@ -92,8 +92,9 @@ def inactive_reason(policy: ItemLocation | None, *, stock_known: bool) -> str:
 def _after_decision(episode: Episode, now: Evaluation) -> Episode:
     """Return the episode after a decision row or changed columns, before any transition.
 
-    A `reorder_decision` row is counted as stale if it names another need and doesn't approve it. A
-    `resume` or a changed replenishment column ends a hold: `until_us` becomes the stream time.
+    A `reorder_decision` row that names another need counts as a stale decision, unless its action
+    is `approve`. If the row resumes this need, or the record changed a replenishment column, a hold
+    ends: `until_us` becomes the stream time.
     """
     decision = now.trigger.decision
     named = decision is not None and decision.reorder_id == episode.id

@@ -95,9 +95,9 @@ def guard_flags(policy: ItemLocation, rate_micro: int, stock_units: int) -> tupl
 
 
 def order_units(policy: ItemLocation, level: Levels, base_units: int) -> int | None:
-    """Return only the units of `order_quantity`, which is faster because no terms are built.
+    """Return the units that `order_quantity` would return, or None if nothing can be ordered.
 
-    None means that nothing can be ordered.
+    This function is faster, because it builds no terms.
     """
     packed = packed_units(policy, need_units(policy, level, base_units))
     return _limited(packed, least_units(policy), limit_units(policy, base_units))

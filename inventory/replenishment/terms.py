@@ -26,9 +26,9 @@ Terms = tuple[Term, ...]
 def stock_terms(on_hand_units: int, on_order_units: int, allocated_units: int) -> Terms:
     """Return the terms that add up to the base position B, and B itself as the last term.
 
-    They are on-hand, on-order, -allocated and two clamps, because negative stock counts as 0.
-
-    A clamp term holds the units that max(0, …) adds, 0 for a quantity that is not negative.
+    They are on-hand, on-order, -allocated and two clamps. Negative on-hand or on-order counts as 0,
+    so its clamp has the units that lift it to 0. For a quantity that is not negative, the clamp
+    is 0.
     """
     return (
         ("on_hand_units", on_hand_units),

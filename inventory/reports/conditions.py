@@ -15,7 +15,8 @@ SILENT_DAYS = 7
 def raised_lambda_micro(lambda_micro: int) -> int:
     """Return an item's threshold for phantom suspects after a false alarm: half_even(3·λ, 2).
 
-    A phantom suspect has on-hand, but hasn't sold for so long that its shelf may be empty.
+    λ is the item's present threshold `lambda_micro`, in millionths of a unit. A phantom suspect has
+    on-hand, but hasn't sold for so long that its shelf may be empty.
     """
     return half_even(3 * lambda_micro, 2)
 

@@ -1,7 +1,8 @@
-"""The limits of intermittent demand, for which `tsb` is the better method (domain.md 3.3).
+"""The limits of intermittent demand, for which method `tsb` is better than `ewma` (domain.md 3.3).
 
-An item sells intermittently if it sold on at least `LEAST_SELLING_DAYS` days, on average at least
-`GAP_CENTIDAYS` hundredths of a day apart. `webui.readmodel.demand` counts such items in SQL.
+A person chooses the method in the policy column `demand_method`. An item sells intermittently if it
+sold on at least `LEAST_SELLING_DAYS` days, on average at least `GAP_CENTIDAYS` hundredths of a day
+apart. `webui.readmodel.demand` counts such items in SQL.
 """
 
 GAP_CENTIDAYS = 132

@@ -1,6 +1,7 @@
 """The list of captured tables, in the order of Postgres' publication.
 
-Topics, decoding and the connector use this list, or tests compare them with it.
+The decoder of records, the connector and the publication take the tables from this list. Tests
+compare all other lists of captured tables with it, for example that of domain.md 2.6.
 docs/how-to/add-a-captured-table.md has the steps for a new table.
 """
 

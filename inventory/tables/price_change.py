@@ -27,7 +27,8 @@ STEP_MAX: Final = 2**31 - 1
 class PriceChange(WithoutEffect, WithoutTimes):
     """A price that is in force from `effective_from_us` until the key's next price (domain.md 6.1).
 
-    `proposal_id` is set if the price accepts a price proposal. Prices are in minor units.
+    `proposal_id` names the price proposal that this row accepts, or is None. Prices are in minor
+    units.
     """
 
     id: int
