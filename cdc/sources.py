@@ -17,7 +17,7 @@ _CHARS: Final = 16
 
 
 def hash_of(tree: Path) -> str:
-    """Return a hash of the files of `RULES` in a directory or zip file, as 16 hex digits."""
+    """Return a hash of the packages in `RULES`, from a directory or zip file, as 16 hex digits."""
     digest = hashlib.sha256()
     for name, content in _zipped(tree) if tree.is_file() else _unpacked(tree):
         digest.update(name.encode())

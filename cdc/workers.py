@@ -36,7 +36,7 @@ __all__ = [
 TIMEOUT_S: Final = 0.15  # limit for most pages
 MAP_TIMEOUT_S: Final = 1.0  # limit for a page about workers: the queried worker queries the others
 Answer = TypeVar("Answer")
-_LAST: Final[list[str]] = []  # URL of the worker that answered last
+_LAST: Final[list[str]] = []  # URL of the worker that gave the most recent answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +63,8 @@ class LiveKey:
 class PartitionMap:
     """The owner of each partition, as one worker knows it.
 
-    `rows` has a row of `answer_partitions` for each partition. If it is empty, `problem` is the
-    reason.
+    `rows` has one row for each partition, as in the worker's answer `answer_partitions`. If `rows`
+    is empty, `problem` is the reason.
     """
 
     rows: tuple[dict[str, Any], ...] = ()
@@ -86,7 +86,8 @@ class WorkerRules:
 def query_key(settings: Connections, inv_key: str, within_s: float = TIMEOUT_S) -> LiveKey:
     """Return the key's state from the worker that holds it, within about `within_s` seconds.
 
-    The worker that answered last is queried first. A failure gives a `LiveKey` with a problem.
+    The first query goes to the worker that gave the most recent answer. If no worker returns the
+    state, the result has no state and a `problem`.
     """
     path = f"/iq/v1/keys/{quote(inv_key, safe='')}"
     found = _first(settings, path, within_s, _key_of)

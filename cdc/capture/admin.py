@@ -181,10 +181,10 @@ def delete_topics(bootstrap: str, names: Iterable[str]) -> None:
 def _wait_for_list(
     client: AdminClient, waiting: Callable[[set[str]], set[str]], state: str, change: str
 ) -> None:
-    """Wait until the broker's list of topics is as `waiting` requires.
+    """Read the broker's list of topics again and again, until `waiting` returns an empty set.
 
     `waiting` gets the names of the listed topics. It returns the names of the topics for which
-    this function still has to wait, and an empty set at the end.
+    this function still has to wait.
 
     Raises:
         TimeoutError: `waiting` still returns names after 30 s. The message contains `state` and

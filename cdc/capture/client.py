@@ -246,8 +246,8 @@ def wait_streaming(
 ) -> ConnectorState:
     """Wait until connector and task run and the slot is active, and return their state.
 
-    The connector then streams every row that is committed after the return. Earlier rows get into
-    the topic only if the connector takes a snapshot.
+    The connector streams every row that is committed after this function has returned. Earlier rows
+    get into the topic only if the connector takes a snapshot.
 
     Raises:
         CaptureError: the connector doesn't stream after `timeout_s` seconds, or has failed for
@@ -261,13 +261,14 @@ def wait_streaming(
 
 
 def wait_captured(client: ConnectClient, database_url: str, *, timeout_s: float) -> ConnectorState:
-    """Wait until the connector streams and has stored the end of its snapshot. Return its state.
+    """Wait until the connector streams and Connect has stored the end of the connector's snapshot.
 
-    The snapshot must have at least one row, because Connect stores offsets only with records.
+    Return the connector's state. The snapshot must have at least one row, because Connect stores
+    offsets only with records.
 
     Raises:
-        CaptureError: the end is not stored after `timeout_s` seconds, or the connector has failed
-            for 60 s.
+        CaptureError: the end of the snapshot is not stored after `timeout_s` seconds, or the
+            connector has failed for 60 s.
     """
 
     def missing(state: ConnectorState) -> str:

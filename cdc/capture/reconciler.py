@@ -1,9 +1,10 @@
 """`python -m cdc.capture.reconciler`: a process that keeps change capture in its requested state.
 
-Every second it compares the connector with its definition and with `app.capture`. It registers a
-connector that is missing or differs from its definition. It resumes a connector that was paused or
-stopped, and restarts a failed task. Connect keeps the offsets of a deleted connector, so a new
-registration loses no change.
+Every second it compares the connector with its definition. While `app.capture` has a person's
+request for a pause, the process pauses the connector. Otherwise it registers a connector that is
+missing or differs from its definition, resumes one that was paused or stopped, and restarts a
+failed task. Connect keeps the offsets of a deleted connector, so a new registration loses no
+change.
 
 If publication, replica identity or slot are damaged, the process stops the connector. Otherwise
 changes would be missing from the log without any error. Pages and `inventory status` report the

@@ -139,7 +139,10 @@ def store_publication(connection: Connection) -> None:
 
 
 def clear_publication(connection: Connection) -> None:
-    """Delete the stored ids of the publication and any pause, before a new source log begins."""
+    """Delete the stored ids of the publication and a request for a pause.
+
+    Call this before a new source log begins.
+    """
     connection.execute(_RECORD, {"found": None})
     connection.execute(_PAUSE, {"by": ""})
 
@@ -158,8 +161,9 @@ def request_pause(connection: Connection, by: str) -> None:
 def create_publication(connection: Connection) -> bool:
     """Create the publication as defined. Return False if it exists in that form already.
 
-    Each table's replica identity is set to FULL. Call this as the tables' owner, and only before a
-    complete new capture: changes committed before are not decoded with the new publication.
+    Each table's replica identity is set to FULL. Call this as the Postgres role that owns the
+    tables, and only before a complete new capture: the new publication doesn't apply to changes
+    that were committed earlier.
     """
     for table in TABLES:
         statement = sql.SQL("ALTER TABLE {} REPLICA IDENTITY FULL")

@@ -24,7 +24,7 @@ PROVE: Final = "prove"
 QUESTION: Final = "question"
 QUERY: Final = "query"
 
-# In place of a run's name: the decisions that the workers have published.
+# This text in place of a run's name means the decisions that the workers have published.
 LIVE: Final = "live"
 
 # Requests of these kinds run only after an operator has confirmed them. The person who made the

@@ -104,7 +104,7 @@ def document_of(
 
 
 def built(record: str, document: dict[str, Any], build: Callable[[dict[str, Any]], Built]) -> Built:
-    """Return the value that `build` makes of the document; `record` is the kind for the message.
+    """Return the value that `build` makes of the document. `record` is the kind for error messages.
 
     Raises:
         UnreadableRecord: a field is missing or unexpected in this version.
