@@ -26,8 +26,8 @@ class WorkerSettings(StreamSettings):
     that end with `_s` are in seconds.
 
     A worker stops once more than `undecodable_permille` of a partition's last 1,000 records can't
-    be decoded. An operator can raise this limit after a check that those records are no changes of
-    rows.
+    be decoded. An operator can raise this limit, but should first check that the undecodable
+    records are no changes of rows.
     """
 
     worker_id: str = Field(default="worker-1", pattern="^[A-Za-z0-9_-]{1,64}$")
@@ -76,8 +76,8 @@ class WorkerSettings(StreamSettings):
 class SinkSettings(StreamSettings):
     """The settings of the projector and the actuator.
 
-    Each of them reads at most `sink_batch_records` records at once, the actuator at most 1,000. It
-    waits for records for at most `sink_poll_ms` milliseconds.
+    A sink reads at most `sink_batch_records` records at once, and the actuator never more than
+    1,000. A sink waits for records for at most `sink_poll_ms` milliseconds.
     """
 
     sink_batch_records: int = Field(default=20_000, ge=1, le=200_000)

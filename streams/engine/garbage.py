@@ -5,8 +5,8 @@ scans young objects after every 700 new containers, and all states from time to 
 from the broker's clients and the web server. They are collected too, but less often.
 
 A full collection takes half a second for 60,000 decoded keys. It stops every thread, also the
-thread of the group's heartbeats. After many keys were decoded, their objects are therefore excluded
-from collections.
+thread that sends the worker's heartbeats to its consumer group. After many keys were decoded, their
+objects are therefore excluded from collections.
 """
 
 import gc

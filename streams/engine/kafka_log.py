@@ -1,4 +1,7 @@
-"""The `Log` over Kafka: a reader of committed records by offset, without a consumer group."""
+"""The implementation of `Log` for Kafka.
+
+It reads committed records by offset, without a consumer group.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
@@ -29,7 +32,7 @@ class ReadStalled(Exception):
 
 
 class KafkaLog:
-    """A `Log` over Kafka, used as an asynchronous context manager.
+    """An implementation of `Log` for Kafka, used as an asynchronous context manager.
 
     Only one `read` may be in progress, so every user opens a log of its own.
     """
@@ -154,9 +157,9 @@ def _found(topic: str, answer: Any) -> FoundTopic:  # noqa: ANN401 -- no types i
 
 
 def _describe(bootstrap: str, topics: Sequence[str]) -> Mapping[str, FoundTopic]:
-    """Return what `found_topics` returns, with the client of librdkafka.
+    """Return the id and the number of partitions of each topic, by librdkafka's client.
 
-    Requests of aiokafka don't return topic ids.
+    aiokafka's client can't read topic ids.
     """
     return found_topics(_admin(bootstrap), topics)
 

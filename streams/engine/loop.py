@@ -224,8 +224,8 @@ def _refuse(
 def _resend(source: SourceRecord, owned: OwnedPartition, effects: Effects) -> None:
     """Add the present output of the record's key to `effects`, to be sent again.
 
-    Do this only if an earlier process handled the record. That process may have died before
-    consumers got the complete output.
+    Add nothing if this process has handled the record (its offset is not below `restored_offset`).
+    Otherwise an earlier process handled it, and may have died before consumers got all its output.
     """
     if source.offset >= owned.restored_offset or source.key is None:
         return

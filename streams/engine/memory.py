@@ -78,7 +78,7 @@ class MemoryBroker:
         self._firsts[tp] = first
 
     def writer(self, partition: int, before_effect: EffectHook = undisturbed) -> "MemoryWriter":
-        """Initialise the partition's producer, which fences every earlier writer."""
+        """Return a new writer of the partition. From now on, every earlier writer is fenced."""
         self.epochs[partition] += 1
         left = self._open.pop(partition, None)
         if left is not None:
@@ -91,7 +91,7 @@ class MemoryBroker:
             self.writer(partition)
 
     def begin(self, partition: int) -> "Transaction":
-        """Open the partition's transaction. A producer can have only one."""
+        """Open the partition's transaction. A producer can have only one open transaction."""
         if partition in self._open:
             problem = f"partition {partition}: a transaction is open already"
             raise RuntimeError(problem)

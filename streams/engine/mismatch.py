@@ -89,7 +89,7 @@ def refuse_truncated_levels(number: int, first: int) -> None:
 
 
 def refuse_unfinished(number: int, progress: Progress | None) -> None:
-    """Raise `LogMismatch` if a recomputation was published only in part as these changelogs.
+    """Raise `LogMismatch` if the changelogs are an unfinished publication of a recomputation.
 
     Until a publication is finished, its levels have a progress with next offset 0. No worker writes
     such a progress.

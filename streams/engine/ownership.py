@@ -42,7 +42,7 @@ class Fencing(Broker, Protocol):
 
 
 class _Overtaken(Exception):
-    """A later rebalance has assigned the partition to another worker, so the restore stops."""
+    """A later rebalance has taken the partition from this worker, so its restore stops."""
 
 
 @dataclass(slots=True)

@@ -6,8 +6,9 @@ The worker's own code writes them, and the same producers fence other writers.
 The history is too large for one transaction, so a publication can be interrupted. Every level
 therefore gets the progress 0, and only the last transaction writes the true progress. No worker's
 chunk has the progress 0, and no worker restores from it (`mismatch.refuse_unfinished`). Decisions,
-late sales and rejected records go to the output topics of the logic revision. Each key's earlier
-decisions are left out, because compaction would remove them.
+late sales and rejected records go to the output topics of the logic revision. For each key, the
+publication writes only the last decision about a need and the last one about a price, because
+compaction would remove the earlier ones.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping

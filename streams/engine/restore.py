@@ -83,7 +83,7 @@ async def _restored_from_start(
 
 
 async def _refuse_overtaken(number: int, topics: Topics, log: Log, seen: Exception) -> None:
-    """Raise `Fenced` if a changelog grew during the restore, which explains the error `seen`.
+    """Raise `Fenced` if a changelog grew during the restore. The growth explains the error `seen`.
 
     This process has written nothing yet. So another worker has initialised a newer producer.
     """

@@ -49,7 +49,7 @@ async def rebuild_ring(
 
 
 def _is_between(known: Progress, wanted: Progress) -> bool:
-    """Return True if a ring of the snapshot can be continued up to the restored state.
+    """Return True if the snapshot's ring can be continued up to the restored state.
 
     `known` is the snapshot's progress, and `wanted` that of the restored state. The condition is:
     `ring_from` of the restored state ≤ next offset of the snapshot ≤ restored next offset.

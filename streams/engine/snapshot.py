@@ -51,8 +51,8 @@ class Snapshot:
     """The content of a file: the acknowledged state of partition `number` at one moment.
 
     `positions` maps each changelog to the offset after the last record that the state includes.
-    `changelog_next_offset` is the next source offset by the last progress in that part of the level
-    changelog.
+    `changelog_next_offset` is the next source offset in the newest progress that the level
+    changelog has before its offset in `positions`.
     """
 
     number: int

@@ -27,8 +27,8 @@ class OwnedPartition:
 
     `positions` maps each changelog to the offset after the last record that the state includes.
     `topic_ids` are the broker's ids of source and changelogs. A topic that is created again has
-    another id. `changelog_next_offset` is the next offset by the newest progress in the level
-    changelog. It is less than `next_offset` after records that changed no key.
+    another id. `changelog_next_offset` is the next source offset in the newest progress of the
+    level changelog. It is less than `next_offset` after records that changed no key.
     """
 
     def __init__(

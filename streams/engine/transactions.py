@@ -1,4 +1,4 @@
-"""The `Broker` over Kafka: one transactional producer per partition.
+"""The implementation of `Broker` for Kafka: one transactional producer per partition.
 
 A new owner of a partition initialises its producer first. From then on the broker refuses the
 former owner's writes, however long that process was paused. The generation number of the consumer
@@ -149,8 +149,8 @@ def _refuse_lost_end(partition: int, known: Positions, beginnings: Positions) ->
     """Raise `LogMismatch` if new records got offsets below those that the state includes.
 
     Such offsets mean that the topic has lost records. Either it was created again and starts at 0,
-    or a broker that lost power has lost the topic's last records. After a commit, the next restore
-    would be incomplete.
+    or a broker that lost power has lost the topic's last records. If the worker committed the new
+    records, the next restore would be incomplete.
     """
     for topic, begin in beginnings.items():
         if begin < known.get(topic, 0):

@@ -30,7 +30,7 @@ Span = tuple[int | None, int | None]
 
 
 class Queryable(Protocol):
-    """The attributes of a worker that queries read.
+    """The attributes of a worker that are needed to answer a query.
 
     `ends` maps a partition to its end offset. `code` is the hash of the worker's imported sources.
     """

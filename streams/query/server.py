@@ -252,7 +252,10 @@ class QueryServer:
 
 
 def _address(settings: WorkerSettings) -> str:
-    """Return the URL for other workers. A server on all interfaces has the worker's id as host."""
+    """Return the URL at which other workers reach this one.
+
+    If the server listens on all interfaces, the URL has the worker's id as host.
+    """
     host = settings.worker_host
     return f"http://{settings.worker_id if host == _ALL else host}:{settings.worker_port}"
 

@@ -53,7 +53,7 @@ def write_positions(
 def move_positions(
     connection: Connection, sink: str, next_offsets: Mapping[TopicAndPartition, int]
 ) -> None:
-    """Store `next_offsets`, and delete the sink's positions in topics that they don't contain."""
+    """Store `next_offsets`, and delete the sink's positions in all other topics."""
     connection.execute(_DELETE_OTHER_TOPICS, (sink, sorted({topic for topic, _ in next_offsets})))
     set_positions(connection, sink, next_offsets)
 

@@ -165,7 +165,8 @@ class _Process:
     def _finish(self, source: SinkSource, connection: Connection, writer: Writer) -> bool:
         """Wait until the writer's batch is committed.
 
-        Return False if it was dropped. Then the batches read since are of former topics, too.
+        Return False if the batch was dropped, because the sink must read other topics. A batch that
+        the caller has read meanwhile is then of the former topics, too.
         """
         try:
             if writer.wait():

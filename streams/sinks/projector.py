@@ -39,10 +39,11 @@ log = structlog.get_logger(__name__)
 
 @value
 class Latest:
-    """The records of a batch to write: the last level of each key and last row of each window.
+    """The records of a batch that the projector writes.
 
-    `beats` has each partition's last heartbeat. `lates` and `rejections` have all such records, by
-    index in the batch.
+    `levels` has the last level of each key, `windows` the last row of each window, and `beats` the
+    last heartbeat of each partition. `lates` and `rejections` have all late sales and rejected
+    records, by index in the batch.
     """
 
     levels: dict[bytes, SinkRecord]

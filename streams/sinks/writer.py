@@ -23,11 +23,13 @@ class Writer:
         self._running: Future[None] | None = None
 
     def start(self, write: Write) -> None:
-        """Begin to write a batch. `wait` must have returned since the last call."""
+        """Begin to write a batch. Between two calls of `start`, `wait` must have returned."""
         self._running = self._thread.submit(self._commit, write)
 
     def wait(self) -> bool:
-        """Wait until the last batch is committed. Return False if there was none since `wait`.
+        """Wait until the last batch is committed.
+
+        Return False if no batch was started since the last call.
 
         Raises:
             Exception: the batch wasn't committed, because `write` or Postgres raised this error.
@@ -45,6 +47,6 @@ class Writer:
 
 @contextmanager
 def writing(connection: Connection) -> Iterator[Writer]:
-    """Yield a writer. At the end of the block, let a running transaction end."""
+    """Yield a writer. At the end of the block, wait until a running transaction has ended."""
     with ThreadPoolExecutor(max_workers=1, thread_name_prefix="writer") as thread:
         yield Writer(connection, thread)

@@ -1,8 +1,8 @@
 """The process of a worker: its signals and its end.
 
-SIGTERM stops a worker that comes back: it stays a member of its group, so that a restart moves no
-partition. `LEAVE_SIGNAL` stops a worker that doesn't come back. It leaves the group before it saves
-its snapshots, so that other workers continue at once.
+SIGTERM stops a worker that will be started again: it stays a member of its group, so that a restart
+moves no partition. `LEAVE_SIGNAL` stops a worker that won't be started again. This worker leaves
+the group before it saves its snapshots, so that other workers continue at once.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""A worker without Faust: it handles chunks of records, periodic checks and fatal errors.
+"""The part of a worker that doesn't use Faust: chunks, periodic checks and fatal errors.
 
 Any error ends the process before the chunk is acknowledged. The supervisor restarts the process,
 which restores the state after the last committed chunk.
@@ -137,7 +137,10 @@ class Runtime:
         return self.ownership.ready.get(owned.number) is owned
 
     def open_log(self) -> KafkaLog:
-        """Return a new reader of topics. Each user needs one of its own."""
+        """Return a new reader of topics.
+
+        Each caller needs a reader of its own, because a reader can do only one read at a time.
+        """
         return KafkaLog(self.settings.kafka_bootstrap)
 
     async def ready(self, partition: int) -> bool:

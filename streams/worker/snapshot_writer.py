@@ -57,9 +57,10 @@ class SnapshotCounts:
 
 
 class SnapshotWriter:
-    """The writer of a worker's snapshots in `directory`. `ready` returns its ready partitions.
+    """The writer of one worker's snapshots, which are files in `directory`.
 
-    `search` returns the directories in which `find` searches, by default only `directory`.
+    `ready` returns the worker's ready partitions. `search` returns the directories in which `find`
+    searches, by default only `directory`.
     Snapshots of other workers shorten the restore of a partition that moves to this worker.
     """
 
