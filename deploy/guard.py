@@ -47,8 +47,8 @@ class Guard:
     def run(self, every_s: float, start_s: float) -> int:
         """Return the child's exit code, or `SILENT` if the guard ended it because it didn't answer.
 
-        The guard probes every `every_s` seconds. Until the first answer, the child has `start_s`
-        seconds.
+        The guard probes every `every_s` seconds. A child that has never answered does not count as
+        silent in the first `start_s` seconds.
         """
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._forward)
@@ -81,14 +81,14 @@ class Guard:
 
 
 def _environment() -> dict[str, str]:
-    """Return the container's variables, with the number of the log's generation."""
+    """Return the container's variables, and the number of the log's generation if they lack it."""
     from deploy.stack.home import Home, default_home  # noqa: PLC0415 -- only to start a child
 
     return {"INVENTORY_GENERATION": str(Home(default_home()).generation), **os.environ}
 
 
 def _exit_code(code: int) -> int:
-    """Return a shell's exit code for a child: 128 plus the signal that ended it."""
+    """Return a child's exit code as a shell does: 128 plus the number of a signal that ended it."""
     return code if code >= 0 else 128 - code
 
 

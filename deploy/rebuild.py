@@ -160,7 +160,10 @@ def _paused(home: Home, report: Progress) -> Iterator[tuple[str, ...]]:
 
 
 def _fingerprints(settings: Connections) -> tuple[States, str]:
-    """Return the states by key and "", or no states and the reason why they are unreadable."""
+    """Return offset and digest of each key's state, and "".
+
+    If the changelogs are unreadable, return no keys, and the reason.
+    """
     live = LiveState(settings)
     try:
         live.refresh()

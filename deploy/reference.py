@@ -57,7 +57,10 @@ def _overview(commands: list[Named]) -> Iterator[str]:
 
 
 def _commands(group: TyperGroup, path: Words) -> Iterator[Named]:
-    """Yield each visible command with its path, in alphabetical order."""
+    """Yield each visible command with its path, such as `inventory`, `bench`, `hot`.
+
+    The commands of each group are in alphabetical order.
+    """
     for name, command in sorted(group.commands.items()):
         if isinstance(command, TyperGroup):
             yield from _commands(command, (*path, name))

@@ -1,4 +1,7 @@
-"""`python -m deploy.artifacts` rewrites the SHA-256 list after a version change in pom.xml."""
+"""Rewrite the committed list of checksums, `jars.sha256`: `python -m deploy.artifacts`.
+
+A developer runs this module after a version change in pom.xml.
+"""
 
 import sys
 

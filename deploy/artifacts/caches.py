@@ -39,7 +39,7 @@ def cache_root() -> Path:
 
 
 def maven_repository() -> Path | None:
-    """Return Maven's directory below the cache if `~/.m2` is not writable, else None."""
+    """Return a directory below `cache_root` for Maven if `~/.m2` is not writable, else None."""
     home = _home_of_account()
     if home is not None and _is_directory(home) and _can_be_ours(home / ".m2"):
         return None
@@ -85,7 +85,8 @@ def _is_directory(path: Path) -> bool:
 def _can_be_ours(path: Path) -> bool:
     """Return True if `path` is a writable directory of this account. Create it if it is missing.
 
-    Refuse another account's directory: in `/var/tmp`, any account can create this name.
+    Refuse another account's directory: any account can create a directory in `/var/tmp`, also one
+    with this name.
     """
     try:
         path.mkdir(mode=0o755, parents=True, exist_ok=True)

@@ -1,8 +1,8 @@
-"""Fetch the JVM parts with Maven, and refuse every file that is not listed.
+"""Fetch the JVM parts with Maven, and refuse them unless their files are exactly the listed ones.
 
-The directory of the parts is named after the hash of `pom.xml` and `jars.sha256`. So a changed
-version or list gets a new directory. A directory is renamed to this name only when its files are
-complete and verified.
+The JVM parts are the broker, Connect and Debezium. The list of their files is `jars.sha256`. Their
+directory is named after the hash of `pom.xml` and this list. So a changed version or list gets a
+new directory. A directory is renamed to this name only when its files are complete and verified.
 """
 
 import hashlib
@@ -38,12 +38,15 @@ class Artifacts:
 
     @property
     def class_path(self) -> str:
-        """Return all libraries in a fixed order: class-data archives need an equal class path."""
+        """Return the class path of broker and Connect: all libraries, in a fixed order.
+
+        A class-data archive (see `deploy.stack.class_data`) is valid for an equal class path only.
+        """
         return ":".join(str(jar) for jar in sorted((self.root / "libs").glob("*.jar")))
 
     @property
     def plugins(self) -> Path:
-        """Return Connect's `plugin.path`; it is never on the worker's class path."""
+        """Return Connect's `plugin.path`. It is never on the class path of Connect's process."""
         return self.root / "plugins"
 
 

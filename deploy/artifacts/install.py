@@ -59,7 +59,9 @@ def refuse_unsupported(python: tuple[int, ...]) -> None:
 
 
 def installer() -> Path:
-    """Return the `bin` directory of the installer's environment. Create it on first use.
+    """Return the `bin` directory of the installer's environment (pip, setuptools, uv).
+
+    Create the environment on first use.
 
     Raises:
         StackError: the environment could not be created.
@@ -77,7 +79,10 @@ def installer() -> Path:
 
 
 def key(lock: str) -> str:
-    """Return a hash of the lock entries that decide PySpark's wheel, to name its directory."""
+    """Return a hash of the lock entries that decide PySpark's wheel.
+
+    It is a part of the name of the directory that keeps the wheel.
+    """
     locked = entries(lock)
     return _name("\n".join(locked[name] for name in _DECIDING))
 

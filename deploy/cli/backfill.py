@@ -114,10 +114,11 @@ def verify(
     conf: Conf = None,
     json: Json = False,
 ) -> None:
-    """Recompute every key and compare its bytes with those of the live workers at the same offset.
+    """Recompute the state of every key, and compare it with the state in the live workers.
 
-    The command also compares the decisions with the proposals in Postgres. With --from, it compares
-    only the decisions after the end of that run.
+    Both states include the log up to the same offset, and must be equal byte for byte. The command
+    also compares the decisions with the proposals in Postgres. With --from, it compares only the
+    decisions after the end of that run.
     """
     option_checks.check_choice("--engine", engine, ENGINES)
     load_environment()
@@ -137,7 +138,8 @@ def _base(name: str) -> Any:  # noqa: ANN401 -- its class is imported only by co
     """Return the run `name`, or for `last-proven` the run of the newest proof without a difference.
 
     Raises:
-        StackError: these rules have no recorded proof without a difference.
+        StackError: `name` is `last-proven`, and this code's rules have no recorded proof without a
+            difference.
     """
     from analytics.backfill.base import base_of  # noqa: PLC0415 -- loads the file format
     from analytics.backfill.prove import proofs_dir  # noqa: PLC0415 -- as above
@@ -216,7 +218,7 @@ def discard(
     *,
     yes: Annotated[bool, typer.Option("--yes", help="Confirm the move.")] = False,
 ) -> None:
-    """Move a run away, so that the next `backfill run` over its history computes it again."""
+    """Move a run away. The next `backfill run` over the same history then computes it again."""
     settings = options.settings_for(options.ARCHIVED)
     from analytics.backfill.discard import discard as move_away  # noqa: PLC0415 -- reads files
     from analytics.backfill.plan import directory_of  # noqa: PLC0415 -- as above
@@ -266,7 +268,7 @@ def _settings() -> Any:  # noqa: ANN401 -- its class is imported only by command
 
 
 def cluster_of(master: str | None, conf: list[str] | None) -> Any:  # noqa: ANN401 -- its class is late
-    """Return the Spark cluster of these options."""
+    """Return the Spark cluster that the options --master and --conf describe."""
     from analytics.engines.spark import DEFAULT_MASTER, Cluster  # noqa: PLC0415 -- only with a run
 
     return Cluster(master or DEFAULT_MASTER, option_checks.parse_pairs("--conf", conf or []))
@@ -285,7 +287,7 @@ def _in_tree(
     *arguments: str,
     json: bool,
 ) -> NoReturn:
-    """Run this command from the source tree `code` on this stack. End with its exit code."""
+    """Run `backfill VERB` of the source tree `code` on this stack. End with the same exit code."""
     tree = code.resolve()
     command = [
         option_checks.interpreter(python),

@@ -38,8 +38,13 @@ By = Annotated[
     list[str],
     typer.Option(help="Group by store, supplier, reason or week; repeatable. Default: store."),
 ]
-Limit = Annotated[int, typer.Option(min=1, help="Rows of each table.")]
-Offset = Annotated[int, typer.Option(min=0, help="Rows to skip in the ranked tables.")]
+Limit = Annotated[int, typer.Option(min=1, help="Largest number of rows in each table.")]
+Offset = Annotated[
+    int,
+    typer.Option(
+        min=0, help="Number of rows to skip in each list of differences (largest money first)."
+    ),
+]
 Key = Annotated[
     str | None,
     typer.Option(
@@ -52,7 +57,7 @@ Codes = Annotated[
     typer.Option(
         exists=True,
         file_okay=False,
-        help="Source tree with the rules of a run, for --key; repeatable.",
+        help="With --key: source tree with the rules of run A or B; repeatable.",
     ),
 ]
 Out = Annotated[
@@ -124,7 +129,7 @@ def _settings(*, needs_stack: bool = False) -> "Connections":
 
 
 def _use_archive(named: str) -> None:
-    """Use the archive `named`. If its address is refused, nothing is compared: exit code 2."""
+    """Use the archive `named`. Raise `NotComparable` (exit code 2) if its address is refused."""
     from analytics.archive.storage import NoArchive  # noqa: PLC0415 -- loads the file format
     from analytics.backfill.diff.compared_runs import KEPT, NotComparable  # noqa: PLC0415 -- Parquet
 
@@ -135,7 +140,7 @@ def _use_archive(named: str) -> None:
 
 
 def _load_environment() -> None:
-    """Set the addresses of the running stack. Without a running stack, nothing can be compared."""
+    """Set the addresses of the running stack. Raise `NotComparable` if no stack runs."""
     from analytics.backfill.diff.compared_runs import KEPT, NotComparable  # noqa: PLC0415 -- Parquet
 
     try:

@@ -1,4 +1,4 @@
-"""The group `inventory backfill`: its commands in panels of the help, in the order of their use."""
+"""The group `inventory backfill`. Its help lists the commands in panels, in the order of use."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final

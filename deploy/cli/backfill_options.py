@@ -75,7 +75,9 @@ From = Annotated[
 Code = Annotated[
     Path | None, typer.Option(help="Directory with the sources of other rules. Default: this code.")
 ]
-Ref = Annotated[str, typer.Option(help="Commit, branch or tag of this repository with the rules.")]
+Ref = Annotated[
+    str, typer.Option(help="Take the rules from this commit, branch or tag of this repository.")
+]
 Set = Annotated[
     list[str] | None,
     typer.Option(
@@ -95,7 +97,7 @@ Revision = Annotated[
     int | None,
     typer.Option(
         min=2,
-        help="Logic revision of the run with changed parameters. Default: the next free number.",
+        help="With --set: logic revision of the run. Default: the next free number.",
     ),
 ]
 Archive = Annotated[
@@ -109,7 +111,8 @@ Archive = Annotated[
 WholeArchive = Annotated[
     bool,
     typer.Option(
-        "--whole-archive", help="Read the archive up to its newest file, not to the run's end."
+        "--whole-archive",
+        help="Read the archive up to its newest file instead of up to the end of the run.",
     ),
 ]
 Keys = Annotated[
@@ -140,7 +143,7 @@ class Request:
     archive: str = ""
 
     def flags(self) -> list[str]:
-        """Return these options as arguments for the command of another source tree."""
+        """Return these options as arguments for a `backfill` command of another source tree."""
         chosen = self.selection
         lists = (
             ("--key", chosen.keys),
@@ -194,7 +197,7 @@ def origin_of(
 
 
 def refuse_other_project(code: Path | None) -> None:
-    """Raise `StackError` unless the tree has sources of this project."""
+    """Raise `StackError` if `code` is given and is no source tree of this project."""
     if code is not None and not (code / "deploy" / "cli" / "backfill.py").is_file():
         message = (
             f"--code {str(code)!r}: expected a directory with this project's sources, but it has "

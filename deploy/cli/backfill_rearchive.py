@@ -128,7 +128,10 @@ def _refuse_truncated(settings: "Connections") -> None:
 
 
 def _read(former: Path) -> "list[FormerPartition]":
-    """Return the records of a former archive by partition. A large archive takes minutes."""
+    """Read all files of a former archive. Return number and digest of the records by partition.
+
+    For a large archive, this takes minutes.
+    """
     from analytics.archive.former import former_partitions  # noqa: PLC0415 -- loads the format
 
     found = []
@@ -140,7 +143,10 @@ def _read(former: Path) -> "list[FormerPartition]":
 
 
 def _written_again(settings: "Connections", parts: "Sequence[FormerPartition]") -> str:
-    """Write the archive up to the end of the topic. Return "", or the reason for a failure."""
+    """Write the archive again, up to the end of the topic.
+
+    Return "", or the reason why it is not complete yet, for example because no stack runs.
+    """
     if not settings.kafka_bootstrap:
         return "no stack runs here: `inventory up` writes the archive again"
     from confluent_kafka import KafkaException  # noqa: PLC0415 -- loads the Kafka client

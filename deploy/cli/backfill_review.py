@@ -25,12 +25,13 @@ By = Annotated[
 Digest = Annotated[
     str, typer.Argument(metavar="DIGEST", help="Digest of the difference, 8 or more characters.")
 ]
-Reason = Annotated[str, typer.Option(help="Reason, kept with the decision.")]
+Reason = Annotated[str, typer.Option(help="Reason; it is kept with the verdict.")]
 Growth = Annotated[
     int,
     typer.Option(
         min=0,
-        help="Number of further keys that may differ at the switch, because trade goes on.",
+        help="Number of other keys that may differ at the switch, because trade continues until "
+        "then.",
     ),
 ]
 _COLUMNS: Final = (

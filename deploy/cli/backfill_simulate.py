@@ -55,8 +55,8 @@ Demand = Annotated[
 Parameters = Annotated[
     str,
     typer.Option(
-        help="Parameters that a scenario changes. `log`: those that were in force at each time. "
-        "`latest`: the newest ones, for the whole history."
+        help="Parameters to which a scenario applies its changes. `log`: at each time, those that "
+        "were in force then. `latest`: the newest ones, for the whole history."
     ),
 ]
 Seed = Annotated[int, typer.Option(help="Seed of the lead times that are drawn from history.")]

@@ -58,9 +58,10 @@ def shadow(
 
     The command starts workers only with --code, and only if no worker of the revision runs. Their
     decisions reach no page. Ctrl-C ends the comparison, but not the workers. Exit code 1: a key
-    differed in the last comparison. With --approval, keys of the approved difference don't count.
-    The command ends if the rules of a worker are not the approved rules, for example because
-    somebody has edited its sources.
+    differed in the last comparison.
+
+    With --approval, keys of the approved difference don't count. The command then also ends if a
+    worker runs other rules than the approved ones, for example after an edit of its sources.
     """
     option_checks.check_seconds("--every", every)
     load_environment()

@@ -136,7 +136,7 @@ def bench_simulate(
 def _parse_kept(text: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Return the indexes of steps and of faults in a text: ((0, 3), (1,)) for `0,3/1`.
 
-    A dash means none.
+    A dash in place of the indexes means none: ((0, 3), ()) for `0,3/-`.
     """
     try:
         steps, faults = (
@@ -155,7 +155,7 @@ def _refuse_missing(
 ) -> None:
     """Raise `StackError` if the seed's history has no step or fault with one of the indexes `kept`.
 
-    `sizes` are its numbers of steps and faults.
+    `sizes` are the numbers of steps and of faults in this history.
     """
     if any(max(places, default=-1) >= size for places, size in zip(kept, sizes, strict=True)):
         steps, faults = sizes

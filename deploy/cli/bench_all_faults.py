@@ -61,7 +61,7 @@ def chosen(only: str) -> "tuple[Fault, ...]":
 def _possible(
     faults: "tuple[Fault, ...]", scratch_disk: scratch.ScratchDirectory
 ) -> "tuple[tuple[Fault, ...], dict[str, str]]":
-    """Return the faults that are possible here, and the reason for each skipped fault."""
+    """Return the faults that this machine allows, and a reason for each fault to skip."""
     from bench.faults.stores import FILL  # noqa: PLC0415 -- loads clients
 
     reason = scratch_disk.not_mounted or _no_other_disk(scratch_disk)
@@ -72,7 +72,7 @@ def _possible(
 
 
 def _no_other_disk(scratch_disk: scratch.ScratchDirectory) -> str:
-    """Return a reason if no other disk has room for the home, else ""."""
+    """Return a reason to skip a fault if no other disk has room for the home, else ""."""
     from deploy.stack.home import Home  # noqa: PLC0415 -- beside its only use
     from deploy.stack.room import larger_disk  # noqa: PLC0415 -- as above
 

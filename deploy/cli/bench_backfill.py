@@ -20,7 +20,7 @@ ENGINES: Final = ("local", "local[2]", "cluster-1", "cluster-2")
 def bench_backfill(
     *,
     records: Annotated[
-        str, typer.Option(help="Numbers of records of the histories, separated by commas.")
+        str, typer.Option(help="Numbers of records, separated by commas; one history for each.")
     ] = "50000",
     keys: Annotated[int, typer.Option(help="Number of item-locations.")] = 2_000,
     engines: Annotated[

@@ -51,7 +51,9 @@ def bench_faults(
     freeze: Annotated[float, typer.Option(help="Seconds that a process stays frozen.")] = 20.0,
     every: Annotated[
         float | None,
-        typer.Option(help="Seconds between faults. Default: until workers show a new sale."),
+        typer.Option(
+            help="Seconds between faults. Default: wait until the workers show a new sale."
+        ),
     ] = None,
     every_kind: Annotated[
         bool, typer.Option("--all", help="Cause every known fault once, on a separate stack.")

@@ -1,4 +1,4 @@
-"""`inventory bench fold`: all rules on one core."""
+"""`inventory bench fold`: the speed of all rules on one core."""
 
 from pathlib import Path
 from typing import Annotated, Final, Literal

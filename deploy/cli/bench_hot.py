@@ -20,7 +20,11 @@ def bench_hot(
     clients: Annotated[int, typer.Option(help="Number of clients that sell at once.")] = 32,
     seconds: Annotated[int, typer.Option(help="Seconds of each measurement.")] = 20,
     items: Annotated[
-        str, typer.Option(help="Numbers of items. Each is measured twice on both sides.")
+        str,
+        typer.Option(
+            help="Numbers of items to sell, separated by commas. Each number is measured twice on "
+            "the stack and twice on the table with the trigger."
+        ),
     ] = "1,10000",
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:

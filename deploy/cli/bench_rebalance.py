@@ -22,10 +22,10 @@ def bench_rebalance(
     rounds: Annotated[int, typer.Option(help="Number of times that the steps are repeated.")] = 3,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Measure how late new sales show while workers stop, restart and join. Needs a running stack.
+    """Measure how late workers show new sales while workers stop, restart and join.
 
-    The command sets the number of workers to two. At the end, or after an error, it restores the
-    former number.
+    The command needs a running stack, and sets the number of its workers to two. At the end, or
+    after an error, it restores the former number.
     """
     option_checks.check_int("--rounds", rounds)
     home = Home(default_home())

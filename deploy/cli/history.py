@@ -96,8 +96,8 @@ def sales(
     hops: Annotated[
         int,
         typer.Option(
-            help="Number of rows for each length: hour, 24 hours, 7 days. A row covers a time of"
-            " this length, which ends ten minutes after that of the row before."
+            help="Number of rows for each length of time: hour, 24 hours, 7 days. Each row covers a"
+            " time of this length. It ends ten minutes later than the time of the row before."
         ),
     ] = 6,
     json: Json = False,

@@ -16,7 +16,8 @@ P = ParamSpec("P")
 def measured(command: Callable[P, None]) -> Callable[P, None]:
     """Return `command`, extended to print machine, commit and load on standard error at its end.
 
-    The load is the one before the measurement. A refused command prints only its error.
+    The load is the load average of the machine before the measurement. A refused command prints
+    only its error.
     """
 
     @wraps(command)

@@ -60,7 +60,7 @@ def _settings() -> Any:  # noqa: ANN401 -- its class is imported only by command
 
 @revision.command("list")
 def list_revisions(*, json: Json = False) -> None:
-    """List logic revisions: the deciding one, their workers, and their lag in records."""
+    """List logic revisions with their workers and their lag in records. Mark the deciding one."""
     settings = _settings()
     from deploy.revisions.listing import known_revisions  # noqa: PLC0415 -- asks the broker
 
@@ -106,7 +106,7 @@ def start(
 def _kept_if_deciding(error: StackError, number: int) -> StackError:
     """Return `error`, but with another repair if revision `number` decides.
 
-    The usual repair deletes the state of the revision, which the deciding one still needs.
+    The repair in `error` deletes the state of the revision. A deciding revision needs its state.
     """
     from deploy.revisions.promote import active  # noqa: PLC0415 -- opens a connection
 

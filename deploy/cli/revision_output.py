@@ -20,7 +20,7 @@ def show_switch(settings: Any, request: "SwitchRequest", *, json: bool) -> None:
 
 
 def show_comparison(report: dict[str, Any], *, json: bool) -> None:
-    """Print a comparison with its differences and refused records."""
+    """Print a comparison with its differences, and the records that are no decisions."""
     if json:
         output.as_json(report)
         return

@@ -1,6 +1,7 @@
-"""Directory for the stack of a benchmark that damages this stack on purpose.
+"""Temporary directory for a benchmark that starts its own stack and damages it on purpose.
 
-If the account may mount, a small file system in memory (tmpfs) is mounted there.
+If root runs the benchmark and the machine allows it, a small file system in memory (tmpfs) is
+mounted at the directory.
 
 The directory is deleted after success, an error, Ctrl-C, SIGTERM and SIGHUP. After SIGKILL it
 remains; its name was printed at the beginning.
@@ -27,7 +28,7 @@ _POLL_S: Final = 0.1
 
 @dataclass(frozen=True, slots=True)
 class ScratchDirectory:
-    """A new directory. `not_mounted` is the reason why it is on no separate disk, or ""."""
+    """A new directory. `not_mounted` is the reason why no tmpfs is mounted at it, or ""."""
 
     base: Path
     not_mounted: str
@@ -58,7 +59,7 @@ def ignore_signals() -> None:
 
 
 def _mount(base: Path) -> str:
-    """Mount a small disk at `base`. Return the reason if that is not possible, else ""."""
+    """Mount a tmpfs of up to 6 GB at `base`. Return the reason if that is impossible, else ""."""
     if os.geteuid() != 0:
         return "only root may mount a small disk for it"
     problem = _command("mount", "-t", "tmpfs", "-o", _DISK, "none", str(base))
@@ -86,7 +87,10 @@ def _clean(scratch: ScratchDirectory) -> None:
 
 
 def end_processes(directories: tuple[Path, ...]) -> None:
-    """Kill each process with one of `directories` in its command, environment or working path."""
+    """Kill each process that uses one of `directories`.
+
+    Such a process has the path in its command or environment, or works in the directory.
+    """
     deadline = time.monotonic() + _ENDED_S
     while (found := list(_processes_in(directories))) and time.monotonic() < deadline:
         for pid in found:

@@ -18,7 +18,7 @@ _LAST: Final = "last"
 Statement = Annotated[
     str,
     typer.Argument(
-        help="One SELECT. Without it, print the URL of Postgres, or open a shell with --history."
+        help="One SELECT. Without it, print the URL of Postgres; with --history, open a shell."
     ),
 ]
 History = Annotated[
@@ -41,7 +41,8 @@ Asked = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Parquet = Annotated[
-    Path | None, typer.Option(dir_okay=False, help="File for all rows, with --history.")
+    Path | None,
+    typer.Option(dir_okay=False, help="With --history: write all rows to this Parquet file."),
 ]
 
 

@@ -86,7 +86,7 @@ def list_questions(form: Form) -> None:
 
 @contextmanager
 def session(source: Source) -> Iterator[tuple[DuckHistory, History]]:
-    """Open DuckDB over the tables of `source`, which are written first if they are absent."""
+    """Open DuckDB over the tables of `source`. Write absent tables first."""
     settings = Connections(home=default_home())
     history = open_history(settings, source.request, written)
     if history.run is None and source.run != _NO_RUN:

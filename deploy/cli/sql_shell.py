@@ -126,5 +126,5 @@ def _schema(name: str) -> None:
 
 
 def _plain(text: str) -> str:
-    """Return a text of the reference page without Markdown's marks."""
+    """Return a text from the catalogue of tables without the marks of Markdown."""
     return text.replace("`", "").replace("\\|", "|")

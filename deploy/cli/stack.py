@@ -43,10 +43,12 @@ def _print_step(step: dict[str, Any]) -> None:
 def start_options(home: Home, workers: int, only: str, seed_data: str | None) -> Options:
     """Return the checked options of `up`.
 
-    If `seed_data` is None, a home with demo data starts as a demo: with demo data and live trading.
-    With `only` it gets neither, because trading needs services that `only` may leave out.
+    If `seed_data` is None and the home has demo data, the stack starts as a demo, with demo data
+    and live trading. With `only` it gets neither, because trading needs services that `only` may
+    leave out.
 
-    The JVMs of a demo use their first compiler only, because a demo is short.
+    The JVMs of a demo use only the first of their two compilers, because a demo is short. The
+    variable INVENTORY_JVM_COMPILERS takes precedence.
     """
     is_demo = seed_data == "demo" or (seed_data is None and home.has_demo())
     compilers = FIRST_COMPILER if is_demo else BOTH_COMPILERS
@@ -75,7 +77,12 @@ def _wanted_ports() -> dict[str, int]:
 def up(
     *,
     detach: Annotated[
-        bool, typer.Option("--detach", "-d", help="Return when all services are ready.")
+        bool,
+        typer.Option(
+            "--detach",
+            "-d",
+            help="Run the stack in the background, and return when all services are ready.",
+        ),
     ] = False,
     workers: Annotated[
         int | None,
@@ -205,11 +212,14 @@ def restart(name: Annotated[str, typer.Argument(help="Name of a service, like ka
 def hold(
     name: Annotated[str, typer.Argument(help="Name of a service, like worker-2.")],
     *,
-    release: Annotated[bool, typer.Option("--release", help="Repair the service again.")] = False,
+    release: Annotated[
+        bool, typer.Option("--release", help="Let the supervisor repair the service again.")
+    ] = False,
 ) -> None:
-    """Tell the supervisor not to repair a service that doesn't answer, for example in a debugger.
+    """Tell the supervisor not to repair a service that doesn't answer.
 
-    After a crash, the supervisor still restarts the service.
+    For example, a service in a debugger doesn't answer while the debugger stops it. After a crash,
+    the supervisor still restarts the service.
     """
     from deploy.stack import service_commands  # noqa: PLC0415 -- loads what every part needs to run
 
@@ -291,7 +301,7 @@ def status(
 
 
 def _show_repairs(repairs: dict[str, list[str]]) -> None:
-    """Print each repair below the table, because a cell would break a command into lines."""
+    """Print each repair below the table: a cell of the table would break a command into lines."""
     for repair, names in repairs.items():
         text = f"repair {', '.join(names)}: {repair}"
         output.console.print(text)
@@ -301,7 +311,8 @@ def logs(
     service: Annotated[str | None, typer.Argument(help="Name of a service. Default: all.")] = None,
     *,
     lines: Annotated[
-        int, typer.Option("--lines", "-n", help="Number of last lines of each file.")
+        int,
+        typer.Option("--lines", "-n", help="Number of lines to print from the end of each file."),
     ] = 40,
     follow: Annotated[
         bool, typer.Option("--follow", "-f", help="Continue with new lines until Ctrl-C.")

@@ -38,7 +38,7 @@ def _application(name: str, module: str, **extra: str) -> dict[str, Any]:
 
 
 def _guarded(name: str, service: dict[str, Any]) -> dict[str, Any]:
-    """Return the service with its command run by `deploy.guard`."""
+    """Return `service` with a new command: `deploy.guard` runs the former one."""
     return service | {"command": ["python", "-m", "deploy.guard", name, "--", *service["command"]]}
 
 
@@ -169,7 +169,10 @@ def webhooks() -> dict[str, Any]:
 
 
 def _chosen(names: frozenset[str]) -> dict[str, str]:
-    """Return a compose reference for each variable in `names`, with the default of its setting."""
+    """Return a compose reference for each variable in `names`.
+
+    If .env doesn't set the variable, compose uses the default in `WebEnvironment`.
+    """
     fields = WebEnvironment.model_fields
     return {
         name: optional(name, str(fields[name.removeprefix(PREFIX).lower()].default))

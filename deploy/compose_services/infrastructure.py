@@ -46,7 +46,7 @@ def kafka_variable(setting: str) -> str:
 
 
 def connect_variable(setting: str) -> str:
-    """Return the environment variable for a worker property in Debezium's image."""
+    """Return the environment variable for a property of the Connect worker in Debezium's image."""
     return _DEBEZIUM_NAMES.get(setting, "CONNECT_" + setting.upper().replace(".", "_"))
 
 
@@ -131,7 +131,10 @@ def connect() -> dict[str, Any]:
 
 
 def connect_files() -> dict[str, tuple[str, str]]:
-    """Return path and content of the files with the password, by name; no variable contains it."""
+    """Return a map from name to path and content of Connect's login files.
+
+    Two of the files contain the password of the REST API, so that no variable contains it.
+    """
     password = secret("INVENTORY_CONNECT_PASSWORD")
     return {
         "connect-login": (_LOGIN, jaas_config(_CREDENTIALS)),

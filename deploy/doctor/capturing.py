@@ -85,7 +85,7 @@ def slot(home: Home) -> Row:
 
 
 def connector(home: Home) -> Row:
-    """Check that connector and task run with the committed definition."""
+    """Check that the connector and its task run, with the definition that this code has."""
     variables = environment_of(home)
     with reading(home) as connection:
         by, damage = paused_by(connection), damage_of(connection)

@@ -42,9 +42,9 @@ def run(home: Home) -> list[Row]:
 
 
 def stack_rows(home: Home, seen: StackState) -> list[Row]:
-    """Return the rows of a running stack and its disk, without lag, freshness and archive.
+    """Return the rows about a running stack and its disk, or no rows if no stack runs.
 
-    Return no rows if no stack runs.
+    The checks lag, freshness and archive are left out.
     """
     if not seen.runtime.running:
         return []
@@ -53,7 +53,7 @@ def stack_rows(home: Home, seen: StackState) -> list[Row]:
 
 
 def _by_cause(rows: list[Row]) -> list[Row]:
-    """Return `rows`. If the disk is full, replace the repair of each failing row by the disk's."""
+    """Return `rows`. If the disk is full, each failing row gets the repair of the row `disk`."""
     full = next((row for row in rows if row.name == "disk" and row.verdict == "failure"), None)
     if full is None:
         return rows

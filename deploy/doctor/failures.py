@@ -23,7 +23,10 @@ _ROLL_BACK: Final = "inventory backfill rollback"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Entry:
-    """Name, repair command and verdict of a row. Placeholders like `{repair}` are filled in."""
+    """Name, repair command and verdict of a row.
+
+    The methods of `Failure` fill in placeholders like `{repair}`.
+    """
 
     row: str
     repair: str
@@ -83,11 +86,11 @@ class Failure(Enum):
     STALE = Entry("freshness", "{repair}", "warning")  # restarts the first stage without progress
 
     def repair(self, **names: object) -> str:
-        """Return the command with its placeholders filled in."""
+        """Return the repair command; `names` has the texts for its placeholders."""
         return self.value.repair.format(**names)
 
     def row(self, found: str, **names: object) -> Row:
-        """Return the failing row."""
+        """Return the row of this failure; `names` has the texts for its placeholders."""
         return row_of(found, [(self, self.repair(**names))], self.value.row.format(**names))
 
 

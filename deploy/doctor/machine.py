@@ -82,7 +82,8 @@ def postgres_binaries(_home: Home) -> Row:
     """Check that the account under which Postgres runs here can execute Postgres' programs.
 
     `inventory up` copies the programs if the account can't reach this clone. The row fails if
-    the account can execute neither the programs nor a copy. Its repair is that of `inventory up`.
+    the account can execute neither the programs nor a copy. Then the row has the repair command
+    that `inventory up` would print.
     """
     try:
         found = postgres_programs.ensure()

@@ -64,7 +64,7 @@ def workers(home: Home) -> Row:
 
 
 def _history(home: Home) -> list[str]:
-    """Return the earlier exits of workers that run again."""
+    """Return a text about the last exit of each worker that has ended and runs again."""
     entries = sorted(read_runtime(home).services.items())
     return [
         f"earlier: {name} ended with {meaning_of(entry.last_exit)}"
@@ -143,7 +143,10 @@ def lag(home: Home) -> Row:
 
 
 def _restart_reader(name: str) -> str:
-    """Return the command that restarts a reader. A restart delays a reader that is only busy."""
+    """Return the command that restarts a reader.
+
+    If the reader isn't stuck but only busy, the restart delays it.
+    """
     is_workers = name == APP_ID
     return "inventory workers restart --rolling" if is_workers else f"inventory restart {name}"
 
@@ -160,7 +163,7 @@ def freshness(home: Home) -> Row:
 
 
 def _stale_link(home: Home, variables: dict[str, str]) -> str:
-    """Return the command that repairs the first stage of the pipeline without progress."""
+    """Return the command that repairs the first stage of the pipeline that makes no progress."""
     beat = _answer(home, _LAST_BEAT)
     if beat is None or float(beat) > _FRESH_S:
         return "inventory restart heartbeat"

@@ -20,9 +20,10 @@ _CHUNK: Final = 8_000_000
 
 
 def search(home: Home, needles: Needles, below: Path) -> Iterator[tuple[str, str]]:
-    """Yield name and path of each secret in a file, and each secret file that others can read.
+    """Yield the name of each secret that a file contains, and the path of the file.
 
-    Only files in the directory `below` are read; it is the home or a directory in it.
+    The files in `KEPT` hold the secrets. Yield "all" for such a file only if other accounts can
+    read it. Only files in the directory `below` are read; it is the home or a directory in it.
     """
     for path in sorted(below.rglob("*")):
         name = path.relative_to(home.path).as_posix()

@@ -16,7 +16,7 @@ Needles = Mapping[str, tuple[bytes, ...]]
 def secrets_of(home: Home) -> dict[str, str]:
     """Return a map from name to secret: passwords of roles and demo people, tokens and keys.
 
-    An absent file has no secrets; nothing is created.
+    If a file with secrets is absent, its secrets are left out. Nothing is created.
     """
     found = _read(home.path / "secrets.json")
     people = _read(home.logins_file)

@@ -33,7 +33,10 @@ _TOKEN: Final = re.compile(r'name="csrfmiddlewaretoken" value="([^"]+)"')
 
 
 def replies(home: Home, pages: int = MOST_PAGES) -> Iterator[Content]:
-    """Yield all HTTP answers, with up to `pages` pages per person. Skip silent services."""
+    """Yield all HTTP answers, with up to `pages` pages per person.
+
+    Skip a service that doesn't answer.
+    """
     variables = environment_of(home)
     yield from _connect(home, variables)
     for name, service in read_runtime(home).services.items():

@@ -1,7 +1,8 @@
-"""Environments of peers that can't use this project's: two of Python packages, one Java build.
+"""Environments of peers that can't run in this project's environment.
 
-Each environment is created on demand below the cache. Its name has the hash of its lock files, and
-a file marks it as complete. If one can't be created, its peer is skipped with the reason.
+Two of them have Python packages. The third is a Java build. Each environment is created on demand
+below the cache. Its name has the hash of its lock files, and a file marks it as complete. If an
+environment can't be created, its peer is skipped with the reason.
 """
 
 import hashlib

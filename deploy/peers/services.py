@@ -25,7 +25,10 @@ _NAMES = ("kafka", "kafka_controller", "postgres", "connect", "web", "worker")
 
 @contextmanager
 def running(environments: Environments, *, with_postgres: bool) -> Iterator[tuple[Services, Path]]:
-    """Run a broker, and an empty Postgres if `with_postgres`, with a directory for their files."""
+    """Run a broker, and an empty Postgres if `with_postgres`.
+
+    Yield `Services` with their addresses and process ids, and an empty directory for the trials.
+    """
     with scratch_context("inventory-peers-", with_broker=True) as context, ExitStack() as stack:
         broker_pid = stack.enter_context(broker(context))
         database = 0
@@ -68,7 +71,7 @@ def scratch_context(
 
 @contextmanager
 def broker(context: Context) -> Iterator[int]:
-    """Run a broker as long as the block; yield its process id."""
+    """Run a broker until the block ends; yield its process id."""
     kafka.prepare(context)
     with started(kafka.service(context), context.home) as pid:
         yield pid
@@ -76,7 +79,7 @@ def broker(context: Context) -> Iterator[int]:
 
 @contextmanager
 def migrated_database(context: Context) -> Iterator[int]:
-    """Run a Postgres with all migrations as long as the block; yield its process id."""
+    """Run a Postgres with all migrations until the block ends; yield its process id."""
     postgres.prepare(context)
     with started(postgres.service(context), context.home) as pid:
         target = bootstrap.server_of(context)

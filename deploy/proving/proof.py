@@ -24,8 +24,8 @@ def prove_and_record(
     """Compare the live state with a recomputation of history. Record and return the result.
 
     A run is proven if it was equal to the live state. The recomputation starts from the newest
-    proven run of these rules. It starts at the first record if `is_full`, if no run is proven, and
-    once a week. A result that is not comparable is not recorded. Django must be set up.
+    proven run of this code's rules. It starts at the first record if `is_full`, if no run is
+    proven, and once a week. A result that is not comparable is not recorded. Django must be set up.
 
     Raises:
         RunInUse: another process makes a proof.
@@ -46,7 +46,10 @@ def prove_and_record(
 
 
 def last_proven() -> str | None:
-    """Return the newest run of these rules that was equal to the live state. Needs Django."""
+    """Return the newest run of this code's rules that was equal to the live state.
+
+    Django must be set up.
+    """
     return next(iter(proven_runs(code_hash(), LOGIC_REVISION, limit=1)), None)
 
 

@@ -57,7 +57,10 @@ class Running:
         self._process.terminate()
 
     def wait(self, report: Report) -> Output:
-        """Report each line of standard error, and return the result when the command has ended."""
+        """Wait until the command has ended, and return its result.
+
+        Meanwhile, pass each line of its standard error to `report`.
+        """
         kept: deque[str] = deque(maxlen=_LINES)
         self._timer.start()
         try:

@@ -1,7 +1,8 @@
 """The command line of a request: the documented command with `--json` and further options.
 
-A run by other rules needs the option `--code` with the source tree of those rules. A request names
-no path. So this module searches the home's `backfill/trees` for the hash in the run's plan.
+If other rules than this code's made a run, the command needs the option `--code` with their source
+tree. A request names no path. So this module searches the home's `backfill/trees` for a source tree
+with the hash that the run's plan states.
 """
 
 import sys
@@ -60,7 +61,10 @@ def _extra(
 
 
 def _tree_option(settings: Connections, run: str) -> Iterator[str]:
-    """Yield `--code=TREE` if the run used other rules than this code, and their tree is known."""
+    """Yield `--code=TREE` if the run used other rules than this code.
+
+    Yield nothing if `run` is the live state, or if `trees_of` finds no tree with these rules.
+    """
     if run == LIVE:
         return
     code = load(directories_of(runs_dir(settings), run)[0]).code

@@ -74,16 +74,16 @@ def _executed(settings: Connections, taken: Any) -> Any:  # noqa: ANN401 -- type
 
 
 def _problem(found: Output) -> str:
-    """Return the command's messages if it has printed no result, or "" if it has."""
+    """Return "" if the command ended with a result and exit code 0 or 1, else a reason."""
     if found.exit_code in _RESULTS and found.document is not None:
         return ""
     return found.messages or f"The command ended with exit code {found.exit_code}."
 
 
 def _parts(kind: str, document: Any) -> tuple[Any, Any]:  # noqa: ANN401 -- JSON
-    """Return a command's JSON in two parts: a comparison's rows apart from the rest.
+    """Return a comparison's JSON in two parts: the document without its rows, and the rows.
 
-    For other commands the second part is None.
+    For every other command, return the whole document and None.
     """
     if kind != COMPARE or not isinstance(document, dict):
         return document, None

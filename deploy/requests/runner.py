@@ -30,7 +30,10 @@ log = structlog.get_logger(__name__)
 
 
 class Runner:
-    """The child process, if one runs, and the next times of a query and a snapshot."""
+    """The child process, if one runs, and the times of the next actions.
+
+    The actions are a query for open requests, and the writing of a snapshot.
+    """
 
     def __init__(self, settings: Connections, command: tuple[str, ...] = COMMAND) -> None:
         self._settings = settings
@@ -58,7 +61,10 @@ class Runner:
             self._ask_s = now_s + _TRY_AGAIN_S
 
     def end(self) -> None:
-        """End the child process with SIGTERM. The next one records its request as interrupted."""
+        """End the child process with SIGTERM.
+
+        The next child process records the request that this one executed as interrupted.
+        """
         if self._child is not None:
             end_child(self._child)
         self._child = None

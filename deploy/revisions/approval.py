@@ -3,7 +3,8 @@
 An approval names the digest of a difference between two runs. The switch compares the revisions
 again, at the present end of the log. A key that differs in this comparison must be one that differs
 between the approved runs. Trade goes on, so the approver may accept a number of other keys (the
-growth). If more other keys differ, the approval lapses, because nobody has seen their differences.
+growth). If more other keys differ, the approval lapses, because no person has seen their
+differences.
 """
 
 from collections.abc import Mapping
@@ -95,7 +96,7 @@ class Approval:
 
 
 def approval_of(connection: Connection, digest: str, *, former: int, revision: int) -> Approval:
-    """Return the approval whose digest begins with `digest`, of these two revisions.
+    """Return the approval of these two revisions whose digest begins with `digest`.
 
     Raises:
         StackError: no review of these revisions has this digest, or it is not approved now.
@@ -133,9 +134,10 @@ def approval_of(connection: Connection, digest: str, *, former: int, revision: i
 
 
 def refuse_other_review(connection: Connection, revision: int, code: str) -> None:
-    """Raise `StackError` if a waiting or approved review of this revision is for other rules.
+    """Raise `StackError` if a review of this revision is for rules with another hash than `code`.
 
-    `code` is the hash of the rules to publish. Two sets of rules can't share a revision number.
+    Only waiting and approved reviews count. `code` is the hash of the rules to publish. Two sets of
+    rules can't share a revision number.
     """
     found = connection.execute(_OTHER_CODE, (revision, code)).fetchone()
     if found is not None:
@@ -155,8 +157,8 @@ def refuse_changed(
 ) -> None:
     """Raise `StackError` unless the review still has this approval.
 
-    The caller's transaction then holds the lock of the review's verdicts. So the approval can't
-    change before the commit.
+    From then on, the caller's transaction holds the lock of the review's verdicts. So the approval
+    can't change before that transaction commits.
     """
     connection.execute(_LOCK, (approval.review,))
     if approval_of(connection, approval.digest, former=former, revision=revision) != approval:
@@ -170,10 +172,11 @@ def refuse_changed(
 def refuse_unapproved(
     connection: Connection, approval: Approval | None, found: Comparison, *, by: str
 ) -> None:
-    """Raise `StackError` if too many unapproved keys differ. Then record that the approval lapses.
+    """Raise `StackError` if too many unapproved keys differ.
 
-    The approval's growth is the accepted number of such keys. Without an approval no key may
-    differ. `by` is the name of the person who switches.
+    Before that, record that the approval lapses. The approval's growth is the accepted number of
+    unapproved keys. Without an approval no key may differ. `by` is the name of the person who
+    switches.
     """
     known = frozenset[tuple[str, str]]() if approval is None else approval.keys
     accepted = 0 if approval is None else approval.growth

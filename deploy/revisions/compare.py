@@ -46,8 +46,9 @@ class Comparison:
 
     `equal` counts keys with equal decisions. `explained` counts keys whose decisions differ only in
     their explanation, which is no difference. `barrier` has the offset in each partition at which
-    the revisions are compared. `moving` counts keys that differ but have decisions after it.
-    `refused` names invalid records in the topics of decisions, which consumers ignore.
+    the revisions are compared. `moving` counts keys that differ, but that have a decision at or
+    after the barrier. `refused` names the invalid records in the topics of decisions. Consumers
+    ignore these records.
     """
 
     former: int
@@ -141,9 +142,10 @@ def _at_barrier(
 def _confirmed(
     second: Comparison, former: Decisions, fresh: Decisions, suspected: set[DecisionKey]
 ) -> Comparison:
-    """Return the second comparison, with the keys that differed both times as differences.
+    """Return the second comparison. Its differences also have the keys that differed both times.
 
-    Such a key counts even if it has a decision after the second barrier.
+    Such a key counts even if it has a decision after the second barrier. `suspected` has the keys
+    that differed at the first barrier.
     """
     known = {_key_of(difference) for difference in second.differences}
     found = [one for one in _differences(former, fresh) if one.how != EXPLANATION]

@@ -69,7 +69,7 @@ def _worker(environment: dict[str, str], name: str, port: int, tree: Path, pytho
 
 
 def _probe(supervisor: Supervisor) -> None:
-    """Mark workers as ready; the shadow is ready once all of them are."""
+    """Mark each worker as ready once its probe succeeds, and the shadow once all workers are."""
     while not supervisor.stopping.wait(_PROBE_S):
         for service, _ in supervisor.processes(ready=False):
             supervisor.probe(service)

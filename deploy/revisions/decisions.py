@@ -15,7 +15,7 @@ from cdc.settings import Connections
 from streams.sinks.actionable import Refused, decision_in
 
 PENDING: Final = ("open", "snoozed")
-# Position, time and rules of a decision are no part of its content.
+# Position, as-of time and logic revision of a decision are no part of its content.
 _NOT_CONTENT: Final = ("position", "as_of_us", "logic_revision")
 
 DecisionKey = tuple[str, str]  # kind of the topic ("reorder" or "price") and inv_key
@@ -25,8 +25,9 @@ DecisionKey = tuple[str, str]  # kind of the topic ("reorder" or "price") and in
 class Decisions:
     """The newest decision of each key, and the next offset to read in each partition.
 
-    Keys are pairs of kind ("reorder" or "price") and inv_key. `refresh` continues at these offsets.
-    `refused` has position and reason of every record that is no decision of the revision.
+    Keys are pairs of kind ("reorder" or "price") and inv_key. `refresh` continues to read at the
+    stored offsets. `refused` has position and reason of every record that is no decision of the
+    revision.
     """
 
     settings: Connections
@@ -37,7 +38,7 @@ class Decisions:
     _tails: dict[str, kafka.Tail] = field(default_factory=dict)
 
     def refresh(self, deadline: float) -> None:
-        """Read both topics to their current ends.
+        """Read both topics of decisions, for needs and for prices, to their current ends.
 
         Raises:
             UnknownVersion: another version of the code wrote a record. The message has its
@@ -94,6 +95,9 @@ def is_pending(document: Mapping[str, Any] | None) -> bool:
 
 
 def differing_fields(former: Mapping[str, Any], fresh: Mapping[str, Any]) -> list[str]:
-    """Return the differing fields of two decisions, apart from position, time and rules."""
+    """Return the fields in which two decisions differ.
+
+    Their position, as-of time and logic revision are not compared.
+    """
     names = (former.keys() | fresh.keys()) - set(_NOT_CONTENT)
     return sorted(name for name in names if former.get(name) != fresh.get(name))

@@ -18,7 +18,7 @@ _TIMEOUT_S: Final = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """One logic revision. `records_behind` is None while the revision has written nothing.
+    """One logic revision. `records_behind` is None while the revision has no topics.
 
     `changes` describes what changed in the results since the previous revision. It is empty for a
     revision that this code doesn't know.
@@ -34,7 +34,7 @@ class Revision:
 
 
 def known_revisions(home: Home, settings: Connections) -> list[Revision]:
-    """Return every revision with topics on the broker or workers beside this stack."""
+    """Return every revision that has topics on the broker, or that is a shadow of this stack."""
     topics = admin_client(settings.kafka_bootstrap).list_topics(timeout=_TIMEOUT_S).topics
     changelog = re.compile(re.escape(output_topics(1).on_hand_changelog).replace("v1", r"v(\d+)"))
     started = {int(found[1]) for name in topics if (found := changelog.fullmatch(name))}

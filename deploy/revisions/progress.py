@@ -51,8 +51,9 @@ def committed_progress(
 ) -> dict[int, CommittedProgress]:
     """Return the progress header of the revision's committed state, for partitions that have one.
 
-    Only the last `tail` offsets are read. They contain the header, unless a later transaction was
-    aborted. There is no time limit while records arrive: the states of a million keys are many GB.
+    Only the last `tail` offsets of each partition are read. They contain the header, unless a later
+    transaction was aborted. There is no time limit while records arrive: the states of a million
+    keys are many GB.
     """
     topic = output_topics(revision).on_hand_changelog
     asked = settings.kafka_bootstrap, topic, settings.partitions
@@ -69,19 +70,19 @@ def committed_progress(
 
 @dataclass(slots=True)
 class CatchingUp:
-    """Progress of a revision's workers towards given offsets: records missing and time left."""
+    """Texts about the progress of a revision's workers: missing records and time left."""
 
     revision: int
     left: TimeLeft = field(default_factory=TimeLeft)
 
     def line(self, missing: int, now_s: float) -> str:
-        """Return the line for `missing` records at `now_s`, on a monotonic clock."""
+        """Return the text for `missing` records at `now_s`, in seconds of a monotonic clock."""
         after = self.left.text(-missing, 0, now_s)
         return f"logic revision {self.revision}: {counted_text(missing, 'record')} behind{after}"
 
 
 def behind(positions: Offsets, barrier: Offsets) -> int:
-    """Return the number of offsets missing up to the barrier, which has an end per partition."""
+    """Return the number of offsets that `positions` lack up to `barrier`, over all partitions."""
     return sum(max(0, end - positions.get(number, 0)) for number, end in barrier.items())
 
 
@@ -110,10 +111,10 @@ def wait_past(
 def wait_past_moment(
     settings: Connections, moment_us: int, numbers: Collection[int], revision: int, deadline: float
 ) -> None:
-    """Return once the state of these partitions includes everything committed before `moment_us`.
+    """Return once the states of the partitions `numbers` include all commits before `moment_us`.
 
-    This is certain once the state includes a record that was committed at `moment_us` or later.
-    Without trade, the next heartbeat is such a record.
+    That is certain for a partition once its state includes a record that was committed at
+    `moment_us` or later. Without trade, the next heartbeat is such a record.
 
     Raises:
         StackError: the state of a partition has no such record at `deadline`; the message names the

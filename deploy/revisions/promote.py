@@ -43,9 +43,9 @@ def connect(settings: Connections) -> Connection:
 class SwitchRequest:
     """A person's request that `revision` becomes the deciding one.
 
-    `approval` is the digest of an approved difference; without one no key may differ.
-    A rollback sets `accepts_any`: any key may differ. `without_comparison` is for a stack whose
-    workers of the former revision don't run.
+    `approval` is the digest of an approved difference; without one no key may differ. A rollback
+    sets `accepts_any`: any key may differ. `without_comparison` is for a stack on which no worker
+    of the former revision runs.
     """
 
     revision: int
@@ -65,9 +65,9 @@ def promote(
 
     Raises:
         StackError: the revision decides already, or its workers are behind at the deadline. Or it
-            decides differently about a key, and nobody approved this difference. Or its workers
-            run other rules than the approved ones. Or `without_comparison` was requested while
-            workers of the former revision run.
+            decides differently about more keys than are approved. Or its workers run other rules
+            than the approved ones. Or `without_comparison` was requested while workers of the
+            former revision run.
         RevisionSwitched: another command has switched meanwhile.
         ApprovalInFlight: an order that was just approved is not in the log yet.
     """
@@ -100,7 +100,8 @@ def _former(settings: Connections, request: SwitchRequest) -> int:
     """Return the revision that decides now.
 
     Raises:
-        StackError: the request contradicts itself, the present revisions, or the running workers.
+        StackError: no revision decides yet, or the requested one decides already. Or the request
+            is without a comparison, and it has an approval or the former revision has workers.
     """
     revision, former = request.revision, active(settings)
     if former is None or former == revision:
@@ -184,8 +185,8 @@ def _approval(settings: Connections, request: SwitchRequest, former: int) -> App
 def _orders_known_to(settings: Connections, revision: int, deadline: float) -> frozenset[str]:
     """Wait until `revision` has read the orders of all approved needs. Return the needs' ids.
 
-    These needs (reorders) are of the former revision. Only its workers would close them, and
-    possibly none of them runs any more.
+    These needs (reorders) are of the former revision. Only workers of that revision would close
+    the needs, and possibly no such worker runs any more.
     """
     with connect(settings) as connection, connection.transaction():
         needs, asked_us = approved(connection)

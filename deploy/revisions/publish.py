@@ -1,8 +1,9 @@
 """Publication of a backfill: a logic revision starts at the end of a run, without a replay.
 
-The run has the state of every key. The workers' changelog code writes these states, so the operator
-must run the code of that revision. Nothing is overwritten: changelogs must be empty, or an earlier
-attempt must have filled them in part from the same run. Otherwise the error names the reason.
+The run has the state of every key. This module writes these states with the functions that workers
+use for their changelogs. So the operator must run the code of that revision. Nothing is
+overwritten: changelogs must be empty, or an earlier attempt must have filled them in part from the
+same run. Otherwise the error names the reason.
 """
 
 import asyncio
@@ -120,7 +121,7 @@ def publish(
 
 @contextmanager
 def _only_publication(runs: Path) -> Iterator[None]:
-    """Hold the lock for publications, because two at a time could mix their states."""
+    """Hold the lock for publications: two publications at a time could mix their states."""
     with exclusive(runs / _LOCK) as mine:
         if not mine:
             message = "another backfill is being published; this command changed nothing"
@@ -129,7 +130,7 @@ def _only_publication(runs: Path) -> Iterator[None]:
 
 
 def refuse_workers(settings: Connections) -> None:
-    """Raise `StackError` while the revision's group has members: they write the same changelogs."""
+    """Raise `StackError` while this code's revision has workers: they write the same changelogs."""
     members = remaining_members(settings.kafka_bootstrap, LOGIC_REVISION)
     if members:
         of_revision = f"of logic revision {LOGIC_REVISION}"
@@ -139,7 +140,10 @@ def refuse_workers(settings: Connections) -> None:
 
 
 def _refuse_other_rules(settings: Connections, code: str) -> None:
-    """Raise `StackError` if other rules have written the revision's state. Record nothing."""
+    """Raise `StackError` if other rules have written the state of this code's revision.
+
+    Unlike `shadow.claim`, record nothing.
+    """
     try:
         shadow.refuse_other_rules(Home(settings.home), LOGIC_REVISION, PROJECT, code)
     except shadow.OtherRules as error:
@@ -218,9 +222,10 @@ def _marked(mark: Path) -> Mapping[str, str] | None:
 async def _write(
     settings: Connections, histories: Sequence[PartitionHistory], report: Progress
 ) -> list[Publication]:
-    """Begin, write and conclude all partitions. Return their publications.
+    """Write the states of all partitions, and then the progress of each. Return the publications.
 
-    No partition is complete before all are written.
+    A partition is complete when its progress is written. So no partition is complete before the
+    states of all partitions are written.
     """
     ids = {topic: kafka.topic_id(settings.kafka_bootstrap, topic) for topic in SOURCES}
     producers = PartitionProducers(settings.kafka_bootstrap, APP_ID)
@@ -243,10 +248,10 @@ async def _write(
 
 
 def commit(bootstrap: str, reached: Mapping[int, int], report: Progress) -> None:
-    """Set the group's offsets to `reached`. Without this hint, workers read from offset 0.
+    """Set the offsets of the workers' group to `reached`.
 
-    Workers that have joined meanwhile commit by themselves. An error is only reported, because the
-    publication is complete by then.
+    Without this hint, workers read from offset 0. Workers that have joined the group meanwhile
+    commit by themselves. An error is only reported, because the publication is complete by then.
     """
     places = [TopicPartition(STOCK_EVENTS, number, at) for number, at in reached.items() if at > 0]
     if not places:

@@ -36,7 +36,11 @@ def request_review_of(settings: Connections, a: str, b: str, *, actor: str) -> "
 
 
 def refuse_other_rules(found: Diff, settings: Connections) -> None:
-    """Raise `StackError` unless A has the deciding rules, B other rules, and both have all keys."""
+    """Raise `StackError` unless run A has the deciding rules, and run B has other rules.
+
+    Also raise it if the runs lack keys, if rules with another hash wrote the state of B's revision,
+    or if both runs decide alike.
+    """
     a, b, decides = found.runs.a.plan, found.runs.b.plan, active(settings)
     deciding_code = code_of(Home(default_home()), decides or 0)
     problem = ""

@@ -90,7 +90,11 @@ def _unreported(message: str, revision: int) -> StackError:
 
 
 def _repair(revision: int) -> str:
-    """Return the next step. A shadow's topics with results of other rules must be deleted."""
+    """Return the repair for workers that run other rules than the approved ones.
+
+    This stack's own workers are restarted. A shadow's topics have results of other rules, so the
+    repair deletes them.
+    """
     if revision == LOGIC_REVISION:
         return "inventory workers restart --rolling"
     return f"inventory revision retire {revision} --delete"

@@ -35,7 +35,7 @@ class OtherRules(StackError):
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """Directory with the code of a revision, and the Python interpreter with its packages."""
+    """Directory with a revision's code, and a Python interpreter with the packages it needs."""
 
     tree: Path
     python: str = sys.executable
@@ -85,7 +85,7 @@ def home_of(home: Home, revision: int) -> Home:
 def shadows(home: Home) -> dict[int, Home]:
     """Return the home of each shadow (workers of another revision), by revision number.
 
-    These are the revisions that were published or started here, and not deleted since.
+    A shadow has a home if its revision was published or started here, and not deleted since.
     """
     found = re.compile(r"v(\d+)")
     names = (home.path / "revisions").glob("v*")

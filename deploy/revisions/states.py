@@ -1,7 +1,8 @@
 """Comparison of the states of every key under two logic revisions, byte for byte.
 
-The comparison leaves out the revision's number. It also leaves out data that depends on the chunks
-of a worker: the window rows in a level record, and the position of a window row.
+The comparison leaves out the revision's number. It also leaves out data that depends on how a
+worker divided the log into chunks: the window rows in a level record, and the position of a window
+row.
 """
 
 import time
@@ -66,7 +67,7 @@ class StateComparison:
 def compare_states(
     settings: Connections, former: int, fresh: int, barrier: dict[int, int], timeout_s: float
 ) -> StateComparison:
-    """Return the comparison of every key's state, with its sales windows, under both revisions."""
+    """Compare the state and the sales windows of every key under both revisions."""
     deadline = time.monotonic() + timeout_s
     old, partition_of = _states(settings, former, deadline)
     new, more = _states(settings, fresh, deadline)

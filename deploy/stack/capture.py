@@ -39,7 +39,7 @@ _NAMES: Final = {"publication": PUBLICATION, "replica identity": "of tables", "s
 
 
 def repair_of(report: Mapping[str, Any]) -> str:
-    """Return the command that repairs the problem in the reconciler's `report`."""
+    """Return the command that repairs the problem in `report`, written by process `capture`."""
     return CAPTURE_AGAIN if str(report["problem"]).startswith(tuple(_NAMES)) else RESTART
 
 
@@ -88,7 +88,10 @@ def capture(
 
 
 def refusal(problem: str) -> StackError:
-    """Return the error for a connector that does not stream, with the repair for its cause."""
+    """Return the error for a connector that does not stream, with the repair of the cause.
+
+    `problem` is the connector's message. A trace may follow after its first line.
+    """
     if _TOO_OLD in problem:
         return StackError(
             explain(Damage("slot", "no longer has the next change")), repair=CAPTURE_AGAIN
@@ -100,7 +103,9 @@ def refusal(problem: str) -> StackError:
 
 
 def pause(home: Home, by: str) -> None:
-    """Request a pause from the reconciler and return when the connector is paused.
+    """Pause the connector for the person `by`, and return when it is paused.
+
+    The request is stored in Postgres. So the process `capture` keeps the connector paused.
 
     Raises:
         StackError: no stack runs, or the connector is not paused in time.

@@ -1,7 +1,8 @@
-"""Class-data archives of broker and Connect. They halve the start time of the JVMs.
+"""Class-data archives (AppCDS) of broker and Connect, which halve the start time of the JVMs.
 
-A JVM writes its archive when it exits, so each part runs once until it is ready. `inventory fetch`
-makes the archives, not the first `inventory up`: they depend only on Java and the jars.
+A JVM writes its archive when it exits. So this module starts both programs once, and ends them when
+both are ready. `inventory fetch` makes the archives, not the first `inventory up`: they depend only
+on Java and the jars.
 """
 
 import os

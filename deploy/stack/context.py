@@ -36,7 +36,7 @@ _TUNING: Final = (
     " SINK_POLL_MS UNDECODABLE_PERMILLE"
 )
 TUNING_VARIABLES: Final = frozenset(f"INVENTORY_{name}" for name in _TUNING.split())
-# The company that runs the stack; its purchase orders and its pages show these.
+# Variables about the company that runs the stack; its purchase orders and pages show the values.
 COMPANY: Final = frozenset(
     f"INVENTORY_{name}" for name in ("COMPANY_NAME", "COMPANY_ADDRESS", "CURRENCY", "TIME_ZONE")
 )
@@ -44,7 +44,7 @@ COMPANY: Final = frozenset(
 WEBHOOKS: Final = frozenset(
     f"INVENTORY_{name}" for name in ("WEBHOOK_PRIVATE_TARGETS", "WEBHOOK_TIMEOUT_S")
 )
-# Address of the sender's metrics.
+# Address at which the sender of webhooks publishes its metrics.
 WEBHOOK_METRICS: Final = frozenset(
     f"INVENTORY_{name}" for name in ("WEBHOOK_METRICS_HOST", "WEBHOOK_METRICS_PORT")
 )
@@ -135,7 +135,10 @@ class Context:
         )
 
     def variables(self) -> dict[str, str]:
-        """Return the `INVENTORY_*` variables for an operator's commands; no service gets all."""
+        """Return the `INVENTORY_*` variables for an operator's commands.
+
+        A service gets only the variables that it reads; see `variables_of`.
+        """
         local = {"INVENTORY_WEBHOOK_PRIVATE_TARGETS": "1"} if self.options.demo else {}
         return local | {
             "INVENTORY_HOME": str(self.home.path),

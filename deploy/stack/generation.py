@@ -43,7 +43,7 @@ class Generation:
 
 
 def generation_of(home: Home) -> Generation:
-    """Return the home's generation. If it has no file for that, return generation 1.
+    """Return the log's generation of this home, or generation 1 if no file states another.
 
     Raises:
         StackError: the file is damaged.
@@ -70,10 +70,11 @@ def _damaged(file: Path, found: str) -> StackError:
 
 
 def prepare(home: Home, own_rules: str = "") -> tuple[Generation, Path]:
-    """Move topics, archive, worker files to `former/`; return next generation and new directory.
+    """Move topics, archive and the workers' files to a new directory in `former/`.
 
-    If `own_rules` names a person, the other logic revisions are moved too. If it is empty and the
-    present generation was never captured, take `own_rules` from the present generation.
+    Return the next generation and this directory. If `own_rules` names a person, the files of other
+    logic revisions are moved, too. If `own_rules` is empty and the present generation was never
+    captured, take `own_rules` from the present generation.
 
     Raises:
         StackError: the stack runs or never ran. Or it has other logic revisions, and `own_rules`

@@ -53,7 +53,7 @@ class Home:
 
     @property
     def runtime_file(self) -> Path:
-        """State of the running stack: services, pids, ports, environment."""
+        """File with the state of the running stack: services, pids and ports."""
         return self.path / "runtime.json"
 
     @property

@@ -45,7 +45,7 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Restore:
-    """One partition that a worker took over; the fields are the columns of `read_model.restore`."""
+    """Restore of one partition by a worker; the fields are the columns of `read_model.restore`."""
 
     worker: str
     partition: int

@@ -1,9 +1,9 @@
 """Lag of each reader, in records and in seconds.
 
-The workers' committed offsets come from the broker, those of the sinks from the read model. The
-difference to the end offset is not the lag, because transactions leave markers that consumers never
-receive. So each partition with a difference is read at its committed offset. Only a partition that
-returns a record counts as behind.
+The workers' committed offsets come from the broker, those of the sinks from the read model. The end
+offset minus the committed offset is not the lag, because transactions leave markers that consumers
+never receive. So each partition with a difference is read at its committed offset. Only a partition
+that returns a record counts as behind.
 """
 
 import time

@@ -22,7 +22,8 @@ _TIMEOUT_S: Final = 5.0
 def leave(bootstrap: str, worker: str, group: str = APP_ID) -> bool:
     """Remove `worker` from the group. Return True if it was a member.
 
-    Best effort: after a failure the group removes the member when its session times out.
+    If the removal fails, return False. The broker then removes the member when its session times
+    out.
     """
     try:
         member = _member_id(bootstrap, worker, group)

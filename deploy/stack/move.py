@@ -92,7 +92,9 @@ def _refused(home: Home, message: str, found: Path | None) -> StackError:
 
 @contextmanager
 def _stopped(home: Home, target: Path) -> Iterator[None]:
-    """Hold the supervisor's lock: a copy of a running database would be inconsistent.
+    """Hold the supervisor's lock, so that no stack starts in `home`.
+
+    A copy of a running database would be inconsistent.
 
     Raises:
         StackError: a supervisor holds the lock, or its services still run.

@@ -75,7 +75,7 @@ def _supervisor(runtime: Runtime) -> str:
 
 
 def _process_state(entry: ServiceRuntime) -> str:
-    """Return the recorded state, but GONE or SUSPENDED if the kernel shows that. Run no probe."""
+    """Return GONE or SUSPENDED if the kernel shows that, else the recorded state. Run no probe."""
     if entry.state not in (RUNNING, STARTING):
         return entry.state
     process = ProcessId(entry.pid or 0, entry.started_ticks)

@@ -91,7 +91,9 @@ def _log_in(browser: httpx.Client, password: str) -> None:
 
 
 def _await_present() -> None:
-    """Wait until the read model includes all records up to now. Earlier sales still change stock.
+    """Wait until the read model includes all records up to now.
+
+    Before that, sales from before the proof still change the stock on the page.
 
     Raises:
         StackError: the read model is still behind after 180 s.

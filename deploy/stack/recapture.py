@@ -131,7 +131,7 @@ def wait_complete(client: ConnectClient, database_url: str, bootstrap: str) -> N
 
 
 def finish(home: Home, database_url: str) -> None:
-    """Make every key decide again, and record that the capture has finished."""
+    """Make the rules decide about every key again, and record that the capture has finished."""
     with psycopg.connect(database_url) as connection:
         for statement in _DECIDE_AGAIN:
             connection.execute(statement)

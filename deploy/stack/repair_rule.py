@@ -9,8 +9,8 @@ from enum import Enum
 from typing import Final
 
 SUSPENDED_S: Final = 15.0
-# After a longer gap between two observations, the observer itself was delayed. It then restarts its
-# measurement of silence and suspension.
+# If the gap between two observations is longer, the observer itself was delayed. It then measures
+# silence and suspension from the beginning again.
 _GAP_S: Final = 30.0
 # Seconds without an answer before a restart. Load on the machine may delay answers. All other
 # services need Postgres, the broker and Connect, so these three get more time.

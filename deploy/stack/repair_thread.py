@@ -47,7 +47,10 @@ class RepairThread(threading.Thread):
     def probe_all(
         self, spread: Callable[..., list[None]] = lambda work, *rows: list(map(work, *rows))
     ) -> None:
-        """Probe each running service once and apply the repair that is due."""
+        """Probe each running service once and apply the repair that is due.
+
+        `spread` applies a function to each row, as `map` does. `run` passes the `map` of a pool.
+        """
         running = self._supervisor.processes(ready=True)
         kept = _held(self._home)
         self._watches = {

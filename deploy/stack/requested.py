@@ -57,7 +57,7 @@ class RequestedState:
         return replace(self, restarts={**self.restarts, name: times})
 
     def without(self, *names: str) -> "RequestedState":
-        """Return the request with exactly these services paused."""
+        """Return the request with exactly the services `names` paused, and none in `stopped`."""
         return replace(self, paused=sorted(names), stopped=[])
 
     def is_half_rebuilt(self, workers: Iterable[str]) -> bool:

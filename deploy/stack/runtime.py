@@ -25,11 +25,12 @@ _OWNER: Final = "INVENTORY_OWNER_DATABASE_URL"
 class ServiceRuntime:
     """One service as the supervisor sees it.
 
-    `restarts` counts restarts after crashes and as repairs, `asked_restarts` requested ones.
-    `ends_in_a_row` counts crashes in a row. An external kill, or a crash after a minute of service,
-    is number 1.
-    `lived_s` is the run time of the last ended process in seconds. `repairs` counts repairs of a
-    suspended or silent process. `last_repair` holds the last repair step and its reason.
+    `restarts` counts the restarts after crashes and the restarts as repairs. `asked_restarts`
+    counts the restarts that a command requested. `ends_in_a_row` counts crashes in a row. The count
+    begins again at 1 if a ready process is killed from outside, or if the process ran for more than
+    a minute. `lived_s` is the run time, in seconds, of the last process that ended without a
+    request. `repairs` counts repairs of a suspended or silent process. `last_repair` holds the last
+    repair step and its reason.
     """
 
     state: str = "stopped"

@@ -15,10 +15,10 @@ class Service:
     """A process of the stack; services with `stop_rank` 0 are stopped first.
 
     `ready` takes the pid and probes by the service's own protocol. A service must be ready within
-    `ready_within_s` seconds; that time starts again whenever `is_progressing` returns True. `alive`
-    is called while the service runs. If it returns False for too long, the supervisor restarts the
-    service. A service that is removed or paused gets `leave_signal`, or `stop_signal` if that is
-    None.
+    `ready_within_s` seconds; that time starts again whenever `is_progressing` returns True. The
+    supervisor calls `alive` while the service runs. If `alive` returns False for too long, the
+    supervisor restarts the service. A service that is removed or paused gets `leave_signal`, or
+    `stop_signal` if `leave_signal` is None.
     """
 
     name: str

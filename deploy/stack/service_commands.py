@@ -100,7 +100,9 @@ def restart_service(home: Home, name: str) -> float:
 
 
 def hold(home: Home, name: str, *, release: bool = False) -> None:
-    """Exempt a suspended or silent service from the supervisor's repairs, until `release`.
+    """Tell the supervisor not to repair a service that is suspended or doesn't answer.
+
+    With `release`, tell the supervisor to repair it again.
 
     Raises:
         StackError: no stack is ready, or the service doesn't exist.
@@ -234,7 +236,7 @@ def _running(home: Home) -> Runtime:
 
 
 def _worker(home: Home, name: str) -> ServiceRuntime:
-    """Return the runtime entry of this worker, of a stack that is ready."""
+    """Return the runtime entry of worker `name`. Raise `StackError` if no ready stack has it."""
     services = _running(home).services
     if name not in in_worker_order(services):
         message = (
@@ -245,7 +247,7 @@ def _worker(home: Home, name: str) -> ServiceRuntime:
 
 
 def _service(home: Home, name: str) -> ServiceRuntime:
-    """Return the runtime entry of this service, of a stack that is ready."""
+    """Return the runtime entry of service `name`. Raise `StackError` if no ready stack has it."""
     services = _running(home).services
     if name not in services:
         message = f"no service {name!r}: expected one of {', '.join(services)}; nothing was done"
@@ -271,13 +273,13 @@ def _states(home: Home) -> dict[str, str]:
 
 
 def _is_back(home: Home, name: str, before: int) -> bool:
-    """Return True if the service runs, after more than `before` requested restarts."""
+    """Return True if the service is ready and has had more than `before` requested restarts."""
     service = read_runtime(home).services[name]
     return service.asked_restarts > before and service.state == RUNNING
 
 
 def _is_served(home: Home, names: set[str]) -> bool:
-    """Return True if these workers fold all partitions."""
+    """Return True if the workers `names` together fold all partitions."""
     rows = worker_queries.partitions(worker_queries.connections(home))
     is_running = worker_queries.RUNNING
     served = {

@@ -21,7 +21,10 @@ class ServiceVariables:
 
     @property
     def variables(self) -> frozenset[str]:
-        """Return the full names, such as `INVENTORY_HOME`; with a role, also the database URL's."""
+        """Return the full names of all variables, such as `INVENTORY_HOME`.
+
+        With a role, `INVENTORY_DATABASE_URL` is one of them.
+        """
         names = (*self.names, DATABASE_URL) if self.role else self.names
         return frozenset(PREFIX + name for name in names)
 

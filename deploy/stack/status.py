@@ -1,4 +1,4 @@
-"""Data of `inventory status`: each part is queried now, and failed queries are named."""
+"""Data of `inventory status`: answers of the stack's parts, and the names of failed queries."""
 
 import contextlib
 import time
@@ -67,7 +67,10 @@ def collect(home: Home, seen: StackState, location: str | None = None) -> dict[s
 
 
 def _queries(home: Home, seen: StackState, location: str | None) -> dict[str, Callable[[], Any]]:
-    """Return the queries by name. A query to a part that is known to be down fails at once."""
+    """Return the queries by name.
+
+    If a query needs a part that is known to be down, it fails at once with `NotQueried`.
+    """
     environment = environment_of(home)
     kafka, database = (
         environment["INVENTORY_KAFKA_BOOTSTRAP"],
@@ -98,7 +101,7 @@ def _refuse(part: str, state: str) -> NoReturn:
 
 
 class NotQueried(Exception):
-    """No query was sent, because its part of the stack is known to be down."""
+    """No query was sent, because a part of the stack that it needs is known to be down."""
 
 
 def _not_well(found: dict[str, Any], seen: StackState) -> list[str]:

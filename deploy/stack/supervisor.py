@@ -96,7 +96,7 @@ class Supervisor:
             return tuple(self._children)
 
     def stop_service(self, name: str, reason: StopReason) -> None:
-        """Stop the service's process for this reason; the other services continue."""
+        """Stop the service's process for `reason`; the other services continue."""
         with self._lock:
             child = self._children[name]
             child.stop_reason = reason
@@ -298,7 +298,7 @@ class Supervisor:
 
 
 def _signal_of(service: Service, reason: StopReason) -> signal.Signals:
-    """Return the signal that stops the service for this reason."""
+    """Return the signal that stops the service for `reason`."""
     is_leaving = reason in (StopReason.RELEASE, StopReason.PAUSE)
     return (service.leave_signal if is_leaving else None) or service.stop_signal
 

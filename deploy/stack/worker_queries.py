@@ -69,7 +69,7 @@ def query(settings: Connections, path: str, wait_s: float) -> dict[str, Any]:
 
 
 def partitions(settings: Connections) -> list[dict[str, Any]]:
-    """Return the partition rows of all workers that answer, each for its own partitions.
+    """Query every worker for the rows of its own partitions. Return the rows of those that answer.
 
     One worker could return the rows of all workers, but it queries the others with a short timeout.
     A busy worker would then seem to own no partition.

