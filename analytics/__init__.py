@@ -49,9 +49,9 @@ def duck(
 ) -> "DuckHistory":
     """Return a read-only DuckDB session over the tables of the history, in this process.
 
-    The tables and parameters are those of `spark`, but no JVM is needed. `rows(statement)` runs
-    SQL, and `ask(name)` runs a prepared query of `analytics/questions`. Both return a list of rows,
-    each a dict by column name.
+    The tables and these parameters are those of `spark`, but no JVM is needed. `rows(statement)`
+    runs SQL, and `ask(name)` runs a prepared query of `analytics/questions`. Both return a list of
+    rows, each a dict by column name.
 
     Raises:
         analytics.damage.Damage: the run or the archive is damaged, or there is none.

@@ -1,4 +1,4 @@
-"""The error of files that differ from what was written: problem, what was kept, next step.
+"""An error about files that differ from what was written: problem, what was kept, next step.
 
 All three parts are in the text of the error. So a log line, a Spark task and the command line show
 the same message. The arguments are plain strings, because pool processes pickle the error.

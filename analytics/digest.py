@@ -23,12 +23,12 @@ def row_hash(*fields: bytes | None) -> int:
 
 
 def add(left: int, right: int) -> int:
-    """Return the digest of both sets of rows together."""
+    """Return the digest of two sets of rows together, from the digest of each set."""
     return (left + right) % _MODULUS
 
 
 def total(parts: Iterable[int]) -> int:
-    """Return the digest of all parts together."""
+    """Return the digest of all parts together, from the digest of each part."""
     return sum(parts) % _MODULUS
 
 

@@ -62,7 +62,10 @@ class Explanation:
         return self.steps[-1].on_hand_units if self.steps else 0
 
     def as_json(self) -> dict[str, Any]:
-        """Return the explanation for scripts; `adds_up` is True if each sum equals its steps."""
+        """Return the explanation for scripts.
+
+        `adds_up` is True if each sum line is the total of the step lines above it.
+        """
         wrong = gaps(self.sections)
         return {
             "inv_key": self.inv_key,

@@ -1,4 +1,4 @@
-"""The heartbeat row of a service, with its current progress."""
+"""Write the row of a service in `read_model.service_heartbeat`, with the service's progress."""
 
 import json
 import os
@@ -19,9 +19,10 @@ _log = structlog.get_logger(__name__)
 
 
 class Heartbeat:
-    """A writer of the heartbeat row, at most every 5 s. It logs a missing database and continues.
+    """A writer of one service's heartbeat row, at most every 5 s.
 
-    The archiver's own work needs no database, so it continues while Postgres restarts.
+    It logs each error of the database and continues. The archiver uses it: its own work needs no
+    database, so the archiver continues while Postgres restarts.
     """
 
     def __init__(self, service: str, database_url: str) -> None:

@@ -61,7 +61,7 @@ def consumer(bootstrap: str, *, fetch_wait_ms: int = 50, fetch_bytes: int = 1) -
 
 @contextmanager
 def with_position(message: Any) -> Iterator[None]:  # noqa: ANN401 -- the client has no types
-    """Add the message's topic, partition and offset to an `UnreadableRecord` of the block."""
+    """Add topic, partition and offset of `message` to an `UnreadableRecord` raised in the block."""
     try:
         yield
     except UnreadableRecord as unreadable:
@@ -142,7 +142,8 @@ class Tail:
         once the client reports its end, or returns a record at or after `ends`.
 
         Raises:
-            TopicUnreadable: `deadline` passed, or without one no message came for `TIMEOUT_S`.
+            TopicUnreadable: `deadline` passed. Or there is no `deadline`, and no message came for
+                `TIMEOUT_S`.
         """
         open_partitions = {
             number for number, end in ends.items() if self.next_offsets.get(number, 0) < end

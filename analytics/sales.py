@@ -2,7 +2,7 @@
 
 The report is computed from the window rows in the read model (`inventory.reports.sales_spans`). The
 read model has the windows since the first record of the running logic revision, also those that
-workers have expired. The report shows the start of the oldest window. Sales that arrived after
+workers no longer retain. The report shows the start of the oldest window. Sales that arrived after
 their window had expired are only in `stock.late`.
 """
 

@@ -27,7 +27,7 @@ from cdc.settings import Connections
 
 __all__ = ["BehindReport", "VerifyReport", "verify"]
 
-MOST_COMPARISONS: Final = 3  # maximum number of comparisons of keys that differ
+MOST_COMPARISONS: Final = 3  # maximum number of comparisons, including the first
 _SHOWN: Final = 20
 _AGAIN_S: Final = 0.5
 # Errors of a broker or Postgres that is unavailable, or became so during a query.
@@ -60,7 +60,7 @@ class VerifyReport:
     def ok(self) -> bool:
         """Return True if no difference, no duplicate and no missing reorder was found.
 
-        Equal windows also mean that every committed line is counted, late or rejected.
+        If all windows are equal, every committed sale or return line is counted, late or rejected.
         """
         return not (self.keys or self.windows or self.reorders.duplicates or self.reorders.missing)
 
@@ -163,10 +163,12 @@ def _verified(
 
 
 def _repeated(comparer: Comparer) -> tuple[list[Comparison], tuple[str, ...]]:
-    """Compare until nothing is uncertain. Return all comparisons and the undecided keys.
+    """Compare until no difference is uncertain. Return all comparisons and the undecided keys.
+
+    Make at most `MOST_COMPARISONS` comparisons.
 
     Raises:
-        NotCaughtUp: the pipeline did not catch up for a comparison, and nothing certain is known.
+        NotCaughtUp: the pipeline did not catch up for a comparison, and no difference is certain.
     """
     comparisons = [comparer.compare()]
     while (uncertain := comparisons[-1].uncertain) and len(comparisons) < MOST_COMPARISONS:
@@ -208,7 +210,10 @@ def _report(
 def _certain(
     comparisons: list[Comparison],
 ) -> tuple[dict[str, Difference], dict[tuple[str, int], Difference]]:
-    """Return differences that no later record can explain, from every comparison."""
+    """Return the certain differences of all comparisons: those of keys, and those of windows.
+
+    A difference is certain if no later record can explain it.
+    """
     keys: dict[str, Difference] = {}
     windows: dict[tuple[str, int], Difference] = {}
     for comparison in comparisons:

@@ -93,7 +93,8 @@ def refuse_damaged(manifest: Manifest, ends: Mapping[int, int]) -> None:
 def refuse_unlisted(manifest: Manifest) -> None:
     """Raise `BrokenArchive` if a partition's directory holds a file that no manifest line lists.
 
-    The archiver writes a file before its line. So a file after the last line's offset is allowed.
+    The archiver writes a file first and then the line that lists it. So a file of the archiver is
+    allowed if its records follow the last listed record of the partition.
     """
     for path in unlisted(manifest):
         problem = f"{path}: no line of the manifest lists this file"
@@ -101,14 +102,14 @@ def refuse_unlisted(manifest: Manifest) -> None:
 
 
 def unlisted(manifest: Manifest) -> Iterator[Path]:
-    """Yield the partitions' files that no line lists, except files after the last listed offset."""
+    """Yield each file that no manifest line lists, unless it follows the last listed offset."""
     return (path for path in _unlisted(manifest) if not _is_ahead(manifest, path))
 
 
 def remove_unlisted(manifest: Manifest) -> None:
-    """Delete unlisted files after the last listed offset, left by a killed archiver.
+    """Delete unlisted files after the last listed offset, which a killed archiver has left.
 
-    The archiver reads their records from the topic again.
+    The archiver reads the records of these files from the topic again.
     """
     for path in _unlisted(manifest):
         if _is_ahead(manifest, path):

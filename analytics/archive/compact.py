@@ -6,9 +6,10 @@ files make it slow.
 
 The new archive is written beside the former one. It has the merged files, hard links to the other
 files, a manifest with its own hash chain, and a head. Then the kernel exchanges the two directories
-in one step. So a crash leaves a complete archive at the path, and the next call deletes the other
-directory. Changing the present manifest in place is not safe, because manifest and head are two
-files. A crash between their writes would leave an archive that no reader accepts.
+in one step. So a crash leaves a complete archive at the archive's path, and the next call of
+`compact` deletes the other directory. Changing the present manifest in place is not safe, because
+manifest and head are two files. A crash between their writes would leave an archive that no reader
+accepts.
 """
 
 import ctypes
@@ -48,7 +49,7 @@ class Limits:
     """Bounds of a merge: a merged file is full at `least` bytes and never exceeds `most` bytes.
 
     The `newest` files of each partition are not merged. A starting archiver reads every file that
-    has records within the dedupe horizon. With small files it reads less.
+    has records within the dedupe horizon. If these files are small, it reads less.
     """
 
     least: int = 64 * _MIB
@@ -100,9 +101,9 @@ def compact(
 
 
 def groups(files: Sequence[ArchiveFile], limits: Limits) -> Iterator[list[ArchiveFile]]:
-    """Yield groups of consecutive files. Each group becomes one file.
+    """Yield groups of consecutive files. `compact` merges each group into one file.
 
-    A file that forms a group by itself stays as it is.
+    A group may have only one file. `compact` leaves such a file as it is.
     """
     group: list[ArchiveFile] = []
     oldest = len(files) - limits.newest

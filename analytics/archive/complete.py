@@ -52,7 +52,9 @@ class MissingRecords:
     _since: float = 0.0
 
     def none_left(self, next_offsets: Mapping[int, int]) -> bool:
-        """Return True if every record before `ends` is archived. Report a change of the number.
+        """Return True if every record before `ends` is archived.
+
+        If the number of missing records has changed since the last call, call `report`.
 
         Raises:
             ArchiveBehind: the number of missing records was the same for `timeout_s`.

@@ -26,7 +26,10 @@ class BrokenArchive(Damage):
 
 
 def broken(problem: str) -> BrokenArchive:
-    """Return the error for a damaged archive of this stack, with what was kept and what to do."""
+    """Return the error for a damaged archive of this stack.
+
+    Its text has the problem, what was kept, and the next step.
+    """
     return BrokenArchive(problem, KEPT, STEP)
 
 
@@ -53,7 +56,7 @@ class ArchiveFile:
     """One Parquet file: records [first_offset, next_offset) of one partition, sorted by offset.
 
     `previous_next_offset` and `previous_hash` are the `next_offset` and the hash of the partition's
-    previous line. They are 0 and "" in its first line.
+    previous line. They are 0 and "" in the partition's first line.
     """
 
     file: str  # relative to the archive
@@ -75,7 +78,7 @@ class ArchiveFile:
 
     @property
     def source(self) -> Source:
-        """Return the fields that a reader checks."""
+        """Return the fields with which a reader checks the file."""
         return Source(
             file=self.file,
             partition=self.partition,

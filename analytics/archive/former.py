@@ -102,7 +102,8 @@ def _range(path: Path, end: int) -> Range:
     """Return the offsets in the file's name.
 
     Raises:
-        ValueError: the file is no archive file, or its offsets overlap those of the file before.
+        ValueError: the file is no archive file, or its first offset is below `end`, the end of the
+            previous file.
     """
     named = _NAMED.fullmatch(path.name)
     if named is None:

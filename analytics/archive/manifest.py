@@ -3,8 +3,8 @@
 Each line names the next offset and the hash of its partition's previous line. So a removed,
 repeated, moved or changed line breaks the chain. The chain can't reveal lines missing at its end.
 
-`_head.json`, the head, records the manifest's valid length and is replaced after each line. Readers
-use only the lines that the head covers. A crash before that replacement leaves bytes that the head
+`_head.json`, the head, states the manifest's valid length and is replaced after each line. Readers
+use only the lines that the head covers. A crash before the head is replaced leaves bytes that it
 doesn't cover. Readers ignore these bytes, and the next archiver truncates them.
 """
 
@@ -69,7 +69,7 @@ class Manifest:
         return tuple(self._files.get(partition, ()))
 
     def all_files(self) -> tuple[ArchiveFile, ...]:
-        """Return every file, by partition and offset."""
+        """Return every file, sorted by partition and offset."""
         return tuple(file for part in sorted(self._files) for file in self._files[part])
 
     def next_offset(self, partition: int) -> int:
@@ -124,8 +124,8 @@ class Manifest:
         """Prepare the archive for new lines. Only the holder of the archive's lock may call this.
 
         Rename the files of the first release to their present names. Truncate the bytes that the
-        head doesn't cover: the topic still has the records of these lines. Write the first head of
-        a new archive.
+        head doesn't cover: the topic still has the records that these bytes list. Write the first
+        head of a new archive.
         """
         use_present_names(self.directory)
         if self.path.exists() and self.path.stat().st_size > self._read_to:
@@ -171,7 +171,11 @@ class Manifest:
         self._read_to += len(line) + 1
 
     def _check(self, file: ArchiveFile) -> None:
-        """Raise `BrokenArchive` unless the line names the partition's last end offset and hash."""
+        """Raise `BrokenArchive` unless the line of `file` continues the lines of its partition.
+
+        The line must name the end offset and the hash of the partition's previous line. Its first
+        offset must be at or after this end offset, and its file name must fit its offsets.
+        """
         end, known = self.next_offset(file.partition), self._hashes.get(file.partition, "")
         position = f"{self._position()}: partition {file.partition}, {file.file}"
         if file.previous_next_offset != end:

@@ -1,8 +1,8 @@
 """Compare an archive that was written again with the files of the former one.
 
 The former manifest may be lost or damaged, so no list states the content of the former files. But
-their names state partition and offsets. This module compares the rows at these offsets in both
-archives.
+the name of each file states its partition and offsets. This module compares the rows at these
+offsets in both archives.
 """
 
 from collections.abc import Iterable, Iterator
@@ -60,7 +60,9 @@ class Rebuilt:
 
 
 def compare(former: Iterable[FormerPartition], manifest: Manifest) -> Iterator[Rebuilt]:
-    """Yield the comparison of each former partition with the archive of `manifest`.
+    """Compare each partition of the former archive with the same partition of the new archive.
+
+    `former` are the partitions of the former archive. `manifest` lists the files of the new one.
 
     Raises:
         BrokenArchive: a file of the new archive is missing or was changed.
@@ -76,7 +78,8 @@ def compare(former: Iterable[FormerPartition], manifest: Manifest) -> Iterator[R
 def _at_ranges(manifest: Manifest, file: ArchiveFile, ranges: tuple[Range, ...]) -> tuple[int, int]:
     """Return number and digest of the file's rows in `ranges`.
 
-    Read the file only if the ranges cover a part of it.
+    Read the file only if the ranges cover some of its rows, but not all. If they cover all rows,
+    the manifest has number and digest.
     """
     if any(first <= file.first_offset and file.next_offset <= end for first, end in ranges):
         return file.rows, from_hex(file.digest)

@@ -81,7 +81,10 @@ def write_once(
 
 
 def merge_once(path: Path, contents: Iterable[bytes]) -> tuple[int, int, str]:
-    """Write the rows of several files as one, as `write_once` does. Return rows, size, SHA-256."""
+    """Write the rows of several files into one file, by the steps of `write_once`.
+
+    Return the number of rows, the size and the SHA-256 of the new file.
+    """
     buffer, rows, waiting = pa.BufferOutputStream(), 0, []
     with pq.ParquetWriter(buffer, SCHEMA, compression="zstd") as writer:
         for content in contents:
@@ -113,15 +116,15 @@ def _replace(path: Path, content: Any) -> tuple[int, str]:  # noqa: ANN401 -- py
 
 
 def count_of(content: Any) -> int:  # noqa: ANN401 -- pyarrow ships no types
-    """Return the number of rows in a Parquet file's metadata."""
+    """Return the number of rows that the metadata of a Parquet file states."""
     return int(pq.read_metadata(content).num_rows)
 
 
 def read(content: Any, *, bucket: int = 0, buckets: int = 1) -> Iterator[ArchiveRow]:  # noqa: ANN401 -- pyarrow ships no types
     """Yield the rows of a file (path or content); if `buckets` > 1, only those of bucket `bucket`.
 
-    A bucket is the CRC-32 of the key modulo `buckets`. The partitioner's hash would put most keys
-    of a partition into one bucket.
+    A bucket is the CRC-32 of the key modulo `buckets`. The hash that chose the partition would put
+    most keys of a partition into one bucket.
 
     Nothing is checked against the manifest. Readers of an archive use `checked_rows`.
     """

@@ -31,7 +31,7 @@ def source_id(archive: Location | Storage) -> str | None:
     """Return the id of the archived topic, or None for an archive of an earlier release.
 
     Raises:
-        BrokenArchive: the file is malformed, or of an unknown schema.
+        BrokenArchive: the file with the id is malformed, or of an unknown schema.
     """
     storage = storage_of(archive)
     try:
@@ -45,9 +45,11 @@ def source_id(archive: Location | Storage) -> str | None:
 
 
 def refuse_other_log(settings: Connections, next_offsets: Mapping[int, int]) -> None:
-    """Raise `BrokenArchive` unless the broker's topic is the archived one and holds these offsets.
+    """Raise `BrokenArchive` unless the broker's topic continues the archive at `next_offsets`.
 
-    An archive without a topic id gets one after the check, so that later checks are cheaper.
+    It must be the archived topic, and the next offset of each partition must be in the topic or at
+    its end. If the archive has no topic id, write the id after the check. It makes later checks
+    cheaper.
     """
     directory = settings.archive_dir
     topic_id = kafka.topic_id(settings.kafka_bootstrap, STOCK_EVENTS)
@@ -59,7 +61,7 @@ def refuse_other_log(settings: Connections, next_offsets: Mapping[int, int]) -> 
 
 
 def refuse_other_source(directory: Path, topic_id: str) -> None:
-    """Raise `BrokenArchive` if the archive records the id of another topic."""
+    """Raise `BrokenArchive` if the archive has the id of another topic."""
     known = source_id(directory)
     if known not in (None, topic_id):
         problem = (
@@ -109,7 +111,7 @@ def _refuse_other_records(settings: Connections) -> None:
 
 
 def _last_records(manifest: Manifest) -> dict[int, Arrival]:
-    """Return the last archived record of each partition that has one."""
+    """Return the last archived record of each partition that has archived records."""
     newest = {file.partition: file for file in manifest.all_files()}  # all_files is in offset order
     found: dict[int, Arrival] = {}
     for number, file in newest.items():
@@ -119,7 +121,7 @@ def _last_records(manifest: Manifest) -> dict[int, Arrival]:
 
 
 def write_source_id(directory: Path, topic_id: str) -> None:
-    """Write the archive's topic id, unless it has one."""
+    """Write the topic id into the archive, unless the archive already has an id."""
     if source_id(directory) is not None:
         return
     path = directory / SOURCE

@@ -77,7 +77,7 @@ class Storage(Protocol):
         ...
 
     def broken(self, problem: str) -> BrokenArchive:
-        """Return the error of a damaged archive, with what was kept and the next step."""
+        """Return the error for a damaged archive: problem, what was kept, and the next step."""
         ...
 
 
@@ -207,7 +207,7 @@ def location_of(address: str) -> Location:
 
 
 def read_document(storage: Storage, name: str, start: int = 0, end: int | None = None) -> bytes:
-    """Return the bytes of manifest, head or source, under its present or former name.
+    """Return the bytes of the manifest, head or source file, under its present or former name.
 
     Raises:
         FileNotFoundError: no file has either name.
@@ -220,7 +220,7 @@ def read_document(storage: Storage, name: str, start: int = 0, end: int | None =
 
 
 def variables() -> Mapping[str, str]:
-    """Return the variables of this process that address a server and give access to it."""
+    """Return this process's `AWS_…` variables: the address of a server, and the access to it."""
     return {name: os.environ[name] for name in VARIABLES if name in os.environ}
 
 
@@ -228,7 +228,7 @@ def variables() -> Mapping[str, str]:
 def _system(url: str, _variables: frozenset[tuple[str, str]]) -> tuple[Any, str]:
     """Return the file system of a URL, and the path in it.
 
-    `_variables` is part of the cache's key, so other credentials give another client.
+    `_variables` is part of the cache's key. So a call with other credentials gets another client.
     """
     parts = urlsplit(url)
     if parts.scheme == "s3":

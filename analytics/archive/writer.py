@@ -1,7 +1,7 @@
 """Write the archive files of one partition, with the dedupe verdict of each record.
 
 The verdict (new, re-sent, …) needs every record of the partition in order. So the archiver decides
-it once and stores it beside the record. A task over one key bucket could not derive it.
+it once and stores it beside the record. A task that reads only one key bucket could not derive it.
 """
 
 import time
@@ -56,7 +56,7 @@ def arrival(message: Any) -> Arrival:  # noqa: ANN401 -- the message class has n
 class PartitionWriter:
     """A writer of one partition's files. It takes records in offset order.
 
-    It adds each file that it has written to the manifest.
+    After it has written a file, it adds a line for the file to the manifest.
     """
 
     manifest: Manifest

@@ -1,4 +1,4 @@
-"""Start a run from the states of a finished run, the base, instead of the first record.
+"""Start a run from the states of a finished run (the base) instead of from the first record.
 
 The new run folds only records after the end offsets of the base. So a nightly proof folds one day.
 """

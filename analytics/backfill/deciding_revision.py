@@ -68,8 +68,9 @@ def read_deciding_revision(
 
 
 def deciding_after(rows: list[tuple[int, dict[str, int], int]], began_us: int) -> DecidingRevision:
-    """Return the deciding revision after these switches, which are in order.
+    """Return the deciding revision after all switches in `rows`, oldest first.
 
+    A row has the new revision, its first offset by partition, and the time of the switch.
     `began_us` is the time of the log's first record. If the last switch was earlier, its offsets
     belong to a former log and are left out.
     """

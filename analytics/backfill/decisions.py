@@ -47,7 +47,7 @@ _CLOSED: Final = frozenset({"superseded", "cancelled"})
 
 @dataclass(frozen=True, slots=True)
 class DecisionRevision:
-    """The newest revision of a decision or of a proposal, and the record it comes from.
+    """The newest revision of a decision or of a proposal, and the record that caused it.
 
     `commit_us` is the record's commit time; 0 for proposals, which don't store it.
     """
@@ -149,7 +149,7 @@ def decided_since(
     A proposal can be judged if one of these conditions holds:
     - The recomputation has a decision with the proposal's id.
     - The proposal's record lies at or after `begins`.
-    - The proposal is of another generation.
+    - The proposal is of another generation than `generation`.
     """
     return {
         identity: entry

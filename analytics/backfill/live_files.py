@@ -2,9 +2,10 @@
 
 The next comparison deletes the directories that killed processes left.
 
-Each directory holds a lock file. The kernel releases the lock when its process ends, also after
-`kill -9`. So a free lock proves that nobody uses the directory. A directory without a lock file was
-just made, or a process of an earlier release uses it. Only its age shows whether it is abandoned.
+Each directory holds a lock file. The kernel releases the lock when the process that holds it ends,
+also after `kill -9`. So a free lock proves that no process uses the directory. A directory without
+a lock file was just made, or a process of an earlier release uses it. Only the age of such a
+directory shows whether it is abandoned.
 """
 
 import shutil

@@ -32,7 +32,7 @@ class UnknownRun(Damage, ValueError):
 
 
 def damaged(directory: Path, problem: str) -> UnknownRun:
-    """Return the error of a run that can't be used, with what was kept and the next step."""
+    """Return the error for a run that can't be used: problem, what was kept, and the next step."""
     step = (
         f"`inventory backfill discard {directory.name} --yes` moves the run away, "
         "`inventory backfill run` computes it again"
@@ -50,7 +50,7 @@ class Rules:
 
 @dataclass(frozen=True, slots=True)
 class BaseRun:
-    """A run from whose states another run starts. `seal` is the hash of the first run's report."""
+    """A base run: another run starts from its states. `seal` is the hash of the base's report."""
 
     run: str
     seal: str
@@ -97,7 +97,7 @@ def make_plan(
 ) -> Plan:
     """Return the plan for the history before `ends` and for `rules`, by default those of this tree.
 
-    Its name is a digest of its inputs.
+    The plan's name is a digest of the plan's inputs.
 
     `buckets` defaults to the largest end offset divided by `UNIT_RECORDS`, rounded up.
 

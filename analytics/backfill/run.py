@@ -1,7 +1,7 @@
 """`backfill run`: recompute history with one engine, unit by unit, so that it can be resumed.
 
 Each finished unit is one line of the run's manifest. Equal input, logic revision and code mean an
-equal plan. So a second start computes only the missing units.
+equal plan. So a second start of a run computes only the missing units.
 """
 
 import shutil
@@ -101,7 +101,7 @@ def run(
 def execute(
     plan: Plan, runs: Path, *, cluster: Cluster = LOCAL, progress: Progress = _no_progress
 ) -> RunReport:
-    """Compute the units of `plan` that no earlier start has finished.
+    """Compute the units of `plan` that no earlier start of the run has finished.
 
     Raises:
         RunInUse: another process computes the run.
@@ -141,7 +141,10 @@ def _compute(
     cluster: Cluster,
     progress: Progress,
 ) -> None:
-    """Compute the missing units and list each. At the end raise the first failure, if any."""
+    """Compute the missing units. Add a line to the manifest for each unit that has succeeded.
+
+    At the end, raise the first failure, if any.
+    """
     failures: list[UnitFailed] = []
     for found in _computed(plan, _largest_first(missing), directory / RESULTS, cluster):
         if isinstance(found, UnitFailed):

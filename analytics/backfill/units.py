@@ -84,7 +84,7 @@ def _problem(
 
 
 def _cut_torn_tail(path: Path) -> None:
-    """Cut an incomplete last line, which a killed start left, before another line follows."""
+    """Cut off an incomplete last line, which a killed process left, before a line is added."""
     if not path.exists():
         return
     content = path.read_bytes()

@@ -17,7 +17,7 @@ _LOCAL: Final = "file:"
 
 
 class WithAccess(Generic[Result]):
-    """A task that first copies the driver's `AWS_…` variables into its environment.
+    """A task that first copies the driver's `AWS_…` variables into the environment of its process.
 
     It copies them only if the archive of a unit is at a URL, for example of S3.
 

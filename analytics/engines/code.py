@@ -1,7 +1,7 @@
 """A hash of the code that computes, and the same code as a zip that a cluster can import.
 
-A finished unit is reused only while its input, its logic revision and this hash are equal. So a
-changed line of a rule recomputes everything.
+A finished unit is reused only while its input, its logic revision and this hash are unchanged. So
+after a change of one line of a rule, everything is recomputed.
 """
 
 import shutil

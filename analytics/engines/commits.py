@@ -37,9 +37,9 @@ def commits_of(results: Path) -> Path:
 
 
 def commit(row: ManifestRow, commits: Path) -> ManifestRow:
-    """Commit the unit's result, unless another attempt has. Return the committed row.
+    """Commit the unit's result, unless another attempt is committed. Return the committed row.
 
-    If another attempt is committed, delete the files of this one.
+    If another attempt is committed, delete the files of this attempt.
 
     Raises:
         CommitConflict: the committed attempt has other records, other code or another result.
@@ -71,7 +71,7 @@ def committed(unit: ArchiveUnit, commits: Path) -> ManifestRow | None:
 
 
 def rows_of(units: Iterable[str], commits: Path) -> Iterator[ManifestRow]:
-    """Yield the committed rows of these units, in their order.
+    """Yield the rows of those `units` that are committed, in the order of `units`.
 
     Raises:
         UnreadableRecord: a commit was changed.
@@ -83,7 +83,7 @@ def rows_of(units: Iterable[str], commits: Path) -> Iterator[ManifestRow]:
 
 
 class CommitReader:
-    """A reader for the driver. It returns the result in each commit file of the units once."""
+    """A reader of commit files for the driver. It returns the result of each unit once."""
 
     def __init__(self, units: Iterable[str], commits: Path) -> None:
         self._commits = commits
@@ -94,7 +94,7 @@ class CommitReader:
         return [self.take(row) for row in list(rows_of(self._waiting, self._commits))]
 
     def take(self, row: ManifestRow) -> ManifestRow:
-        """Return the row, and note that `new_rows` must not return it again."""
+        """Return `row`. After this call, `new_rows` doesn't return the row of this unit."""
         self._waiting.pop(row.unit, None)
         return row
 

@@ -25,7 +25,7 @@ class EngineFailed(Damage):
 
 @dataclass(frozen=True, slots=True)
 class UnitFailed:
-    """The reason why one unit has no result. No reader uses the files of its attempt."""
+    """The reason why one unit has no result. No reader uses the files of the failed attempt."""
 
     unit: str
     problem: str

@@ -37,7 +37,10 @@ def run_units(
 
 @contextmanager
 def opened_pool(most: int, *, processes: int | None = None) -> Iterator[RunTasks]:
-    """Start a pool of at most `most` processes, by default one per core. Yield its task runner."""
+    """Start a pool of processes: `processes`, by default one per core, but at most `most`.
+
+    Yield the function that runs tasks in the pool.
+    """
     count = max(1, min(processes or os.cpu_count() or 1, most))
     # spawn: the caller may have Kafka and database threads, whose locks a fork would copy.
     with ProcessPoolExecutor(
@@ -52,10 +55,10 @@ def opened_pool(most: int, *, processes: int | None = None) -> Iterator[RunTasks
 def _run(
     pool: ProcessPoolExecutor, most: int, units: Sequence[ArchiveUnit], task: Task[Result]
 ) -> Iterator[Result | UnitFailed]:
-    """Yield results as units finish. Hand out at most `most` units that are not finished.
+    """Yield results as units finish. At any time, at most `most` units are in the pool.
 
-    After a failed unit, cancel the waiting ones. On a busy machine the pool may have finished all
-    of them before this process notices the failure.
+    After a failed unit, cancel the units that wait in the pool. On a busy machine the pool may have
+    finished all of them before this process notices the failure.
     """
     left = iter(units)
     waiting = {_submit(pool, task, unit) for unit in islice(left, most)}

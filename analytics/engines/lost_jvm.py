@@ -1,4 +1,4 @@
-"""End a Spark session whose JVM was killed, with one message, so that another can start.
+"""End a Spark session whose JVM was killed, with one message, so that a new session can start.
 
 In local mode the JVM is the executor, too. pyspark reports the end of the JVM as a socket error
 with a traceback. pyspark would also reuse the dead JVM for the next session of the process.

@@ -1,4 +1,4 @@
-"""The Parquet files that a task writes: states, outputs, and the rows of a worker's other topics.
+"""The Parquet files that a task writes: states, outputs, late sales and rejected records.
 
 A publication also needs the expired window rows, and the state and content of each heartbeat.
 """
@@ -172,7 +172,7 @@ def read_unlisted(directory: Path, kind: str) -> Iterator[tuple[bytes, int, byte
 
 
 def checked_path(row: ManifestRow, kind: str) -> Path:
-    """Return the path of a checked file, for readers that open it themselves.
+    """Check a result file. Return its path, for readers that open the file themselves.
 
     Raises:
         DamagedResult: the file is missing, or differs from what the unit wrote.
@@ -194,7 +194,10 @@ def refuse_damaged(rows: Iterable[ManifestRow]) -> None:
 
 
 def _checked(row: ManifestRow, kind: str) -> BufferedReader:
-    """Open the file and compare size, rows and checksum. Later reads use the same handle."""
+    """Open a result file. Compare size, rows and checksum with those in `row`.
+
+    Return the open file, so that later reads read the bytes that were checked.
+    """
     path = Path(row.directory) / f"{kind}.parquet"
     expected = row.files.get(kind)
     if expected is None:

@@ -8,8 +8,8 @@ All units are one job, so other cores compute further units while a long one run
 their results themselves (`commits`), so a killed driver loses no finished unit. The driver reads
 the commits while the job runs in a thread.
 
-The tasks write results by path. So on a cluster the run's directory must be on shared storage, and
-so must an archive in a directory.
+The tasks write results by path. So on a cluster the run's directory must be on shared storage. The
+archive must be there, too, unless it is at a URL.
 """
 
 import os
@@ -107,7 +107,10 @@ def _collected(
     units: Sequence[ArchiveUnit],
     task: Task[Result],
 ) -> Iterator[Result | UnitFailed]:
-    """Run the task over all units as one job. Executors import it by name from the shipped zip."""
+    """Run the task over all units as one job.
+
+    Executors import the task by name from the zip that the driver has shipped.
+    """
     if units:
         job = context.parallelize(list(units), len(units)).map(WithAccess(task, units))
         yield from job.collect()
@@ -194,7 +197,7 @@ def short_errors(master: str) -> Iterator[None]:
 
 
 def cause_of(text: str) -> str:
-    """Return the line that names the cause: the last error before Java's own frames."""
+    """Return the line of `text` that names the cause: the last error before Java's own frames."""
     lines = [line.strip() for line in text.splitlines() if not _FRAME.match(line)]
     named = [line for line in lines if _ERROR.match(line)]
     chosen = named[-1] if named else next((line for line in lines if line), "no reason given")

@@ -1,4 +1,4 @@
-"""The state in which the fold of a unit starts: empty, or the state at the end of its base."""
+"""The state in which the fold of a unit starts: empty, or the state at the end of a base run."""
 
 from analytics.engines.results import BEATS, HEARTBEATS, STATES, read_rows
 from analytics.engines.unit import ArchiveUnit

@@ -107,7 +107,7 @@ def recompute(unit: ArchiveUnit, results: Path, at: CurrentRecord | None = None)
 
 @contextmanager
 def _no_collection() -> Iterator[None]:
-    """Switch Python's cyclic garbage collector off: values of the fold hold no cycle.
+    """Switch off Python's garbage collector of reference cycles: the fold's values have no cycles.
 
     The collector would scan the states of all keys again and again.
     """
@@ -237,7 +237,10 @@ def _write_late(sink: RunSink, record: Record, found: LateSale, origin: Origin) 
 
 
 def _write_expired(sink: RunSink, before: KeyState, folded: Applied) -> None:
-    """Write the window rows that this record drops. A worker's changelog keeps such rows, too."""
+    """Write the window rows that leave the state at this record.
+
+    A worker's changelog keeps such rows, too.
+    """
     for start in folded.windows_dropped:
         content = encode_window(before.key, before.windows[start], before.position)
         sink.files[EXPIRED].write(before.key.encode(), before.position.offset, content)

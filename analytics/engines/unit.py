@@ -25,8 +25,8 @@ class ArchiveUnit:
 
     `files` are the archive files with these records, in offset order. `sources` are the same files
     with the fields that a task checks when it reads them. Records of keys outside `selection` are
-    not folded. `base` is the result of the same unit in a finished run. The fold starts from its
-    states and skips the records before its end.
+    not folded. `base` is the result of the same unit in a finished run. The fold starts from the
+    states of this result and skips the records before its end.
     """
 
     archive: str
@@ -87,7 +87,7 @@ class ManifestRow:
 
     `files` maps a kind to its file, which readers check before they use it. `newest_commit_us`,
     `highest_lsn` and `streamed` are the dedupe ring's values after the unit. A partition's value is
-    the largest among its buckets. Members of the ring are not stored.
+    the largest among its buckets. The identities in the ring are not stored.
     """
 
     unit: str

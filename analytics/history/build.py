@@ -53,7 +53,7 @@ class LogPart:
 
     @property
     def content(self) -> str:
-        """Return a digest of the records and of the columns of the tables made of them."""
+        """Return a digest of the records, and of the columns of the tables of the log."""
         files = {
             number: [one.sha256 for one in self.files[number]] for number in sorted(self.files)
         }
@@ -61,7 +61,7 @@ class LogPart:
 
 
 def digest_of(tables: Sequence[HistoryTable], source: object) -> str:
-    """Return a digest of `source` and of the columns of `tables`, which are made of it."""
+    """Return a digest of `source`, and of the columns of `tables`, which are made from `source`."""
     columns = [[table.name, *((one.name, one.kind) for one in table.columns)] for table in tables]
     content = json.dumps([CONTENT_REVISION, columns, source])
     return hashlib.sha256(content.encode()).hexdigest()[:16]

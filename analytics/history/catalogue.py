@@ -17,7 +17,7 @@ _SIDES: Final = {"a_": "run A", "b_": "run B", "delta_": "B minus A"}
 
 
 def diff_name(file: str) -> str:
-    """Return the table name of a file that `backfill diff --out` writes."""
+    """Return the name of the table with the rows of a file that `backfill diff --out` writes."""
     return f"diff_{file}"
 
 
@@ -31,9 +31,11 @@ def _diff_table(name: str) -> HistoryTable:
 
 
 def _side(table: str, name: str) -> str:
-    """Return the note of a column: its side (A or B), and the meaning of its unprefixed name.
+    """Return the note of the column `name`: its side, and the meaning of its name.
 
-    A note of `table` and complete name takes precedence, and has no side.
+    A prefix of the name gives the side: `a_` is run A, `b_` is run B, `delta_` is B minus A. The
+    meaning is that of the name without prefix. But if `DIFF_NOTES` has a note for the table and the
+    complete name, return only this note.
     """
     if (whole := DIFF_NOTES.get(f"{table}.{name}")) is not None:
         return whole

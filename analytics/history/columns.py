@@ -85,7 +85,7 @@ class HistoryTable:
 
     @property
     def schema(self) -> Any:  # noqa: ANN401 -- pyarrow ships no types
-        """Return the schema of its Parquet files."""
+        """Return the schema of the table's Parquet files."""
         return pa.schema([(column.name, ARROW[column.kind]) for column in self.columns])
 
     def arrow(self, rows: Iterable[tuple[Any, ...]]) -> Any:  # noqa: ANN401 -- pyarrow ships no types

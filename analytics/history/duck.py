@@ -151,7 +151,7 @@ class DuckHistory:
         raise QueryRefused(problem, _KEPT, step)
 
     def _explains(self, text: str) -> bool:
-        """Return True if `text` explains a query. EXPLAIN ANALYZE of a query counts, too."""
+        """Return True if `text` is an EXPLAIN or EXPLAIN ANALYZE of one SELECT."""
         start = _EXPLAIN.match(text)
         if start is None:  # also if a comment precedes EXPLAIN: such a statement is refused
             return False

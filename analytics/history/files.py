@@ -41,7 +41,7 @@ class Group:
         return self.directory / table / f"partition={partition}" / "part-0.parquet"
 
     def files(self, table: str) -> list[str]:
-        """Return the files of one table, by partition."""
+        """Return the files of one table, in the order of `partitions`."""
         return [str(self.path(table, partition).resolve()) for partition in self.partitions]
 
     def missing(self) -> list[int]:

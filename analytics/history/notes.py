@@ -1,6 +1,7 @@
 """The meanings of columns whose table gives them no note of their own.
 
-A key is the name of a column, or table and column if the tables differ.
+A key of each dictionary is the name of a column. It is `table.column` if the column's meaning
+differs between tables.
 """
 
 from collections.abc import Mapping

@@ -149,10 +149,10 @@ def _finished(directory: Path, plan: Plan) -> tuple[ManifestRow, ...]:
 
 
 def _read_by(settings: Connections, plan: Plan, out: Path | None) -> LogPart:
-    """Return the records that a run has read.
+    """Return the records that a run has read, with their files in the archive.
 
-    If the tables of these records exist, they stay in use, also after a compaction has merged the
-    archive's files. Otherwise the present files are read.
+    If the tables of these records exist, return the files that the run's plan names. So the tables
+    stay in use, also after a compaction has merged these files. Otherwise return the present files.
     """
     generation = max((unit.generation for unit in plan.units), default=0)
     part = LogPart(settings.archive_location, planned_files(plan), plan.ends, generation)

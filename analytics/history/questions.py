@@ -30,7 +30,7 @@ class Question:
 
 
 def questions() -> tuple[Question, ...]:
-    """Return all questions by name."""
+    """Return all questions, sorted by name."""
     return tuple(map(_read, sorted(FOLDER.glob("*.sql"))))
 
 

@@ -28,7 +28,7 @@ class Rows:
             self._flush()
 
     def arrow(self, chosen: Iterable[int] | None = None) -> Any:  # noqa: ANN401 -- pyarrow ships no types
-        """Return the rows, or only those with the `chosen` row numbers, sorted by `order`."""
+        """Return all rows, or those with row numbers in `chosen`, sorted by the table's `order`."""
         self._flush()
         found = pa.concat_tables(self._chunks)
         if chosen is not None:

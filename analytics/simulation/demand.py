@@ -83,7 +83,7 @@ def _of_stretch(stretch: _Stretch, carried: int) -> Generator[UnseenUnit, None, 
 
 
 def _price_after(event: Event, price_minor: int) -> int:
-    """Return the price of a unit in the record's sale, else the price so far."""
+    """Return the price of a unit if the record is a sale, else `price_minor`, the price so far."""
     image = event.record.after
     if event.record.table != SALES.name or not isinstance(image, dict):
         return price_minor

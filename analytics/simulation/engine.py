@@ -132,7 +132,7 @@ def _directory(request: Request, name: str) -> Path:
 
 @contextmanager
 def _scratch(directory: Path) -> Iterator[Path]:
-    """Yield a temporary directory beside the final one. Delete it afterwards if it still exists."""
+    """Yield a temporary directory beside `directory`. Delete it afterwards if it still exists."""
     parts = directory.with_name(f".{directory.name}.{os.getpid()}.tmp")
     parts.mkdir(parents=True)
     try:

@@ -1,7 +1,7 @@
 """Facts of history in a simulated world: demand, returns, counts, adjustments, policies, prices.
 
-Each record takes effect at its position in the log, limited by the stock on the simulated shelf. If
-the receipts are those of history, so is the stock.
+Each record takes effect at its position in the log. The stock on the simulated shelf limits its
+units. If the receipts are those of history, so is the stock.
 """
 
 from typing import Any
@@ -66,7 +66,7 @@ class Facts:
         self._append(event, before, after)
 
     def _append(self, event: Event, before: Row | None, after: Row | None) -> str:
-        """Fold the record with these images. Return the detail of a refusal, or ""."""
+        """Fold the record with `before` and `after` as images. Return a refusal's detail, or ""."""
         record = event.record
         done = self._shelf.log.append(record.table, record.op, before, after, record.commit_us)
         return done.detail if isinstance(done, Refused) else ""

@@ -36,7 +36,10 @@ def group_key(history: KeyHistory, past: Outcome) -> Group:
 
 
 def _class_of(past: Outcome) -> str:
-    """Return the class: one unit or more a day is fast, one or more a week is medium."""
+    """Return the class by units sold: at least one a day is fast, at least one a week medium.
+
+    Fewer is slow. Without any sale, the item is in the class of unsold items.
+    """
     if past.sold_units == 0:
         return UNSOLD
     if past.sold_units * DAY_US >= past.period_us:

@@ -56,7 +56,7 @@ class KeyHistory:
     """Facts of one key. `left_out` is the reason why it can't be simulated, or "".
 
     `preamble` has the records before the simulated period, `events` those in it. `kept` has the ids
-    of rows that began in the preamble, and of shipments for order lines that began there.
+    of rows that began in the preamble, and of shipments for order lines that began in the preamble.
     `answered_minutes` counts needs (proposed reorders) by the minutes from the need to its order.
     """
 

@@ -68,7 +68,10 @@ class KeyArrivals:
 
 
 def experience_of(counted: Mapping[str, Seconds]) -> dict[str, tuple[int, ...]]:
-    """Return the sorted lead times of each source. Of more than 101, take 101, evenly spaced."""
+    """Return the sorted lead times of each source, at most 101 for each.
+
+    If a source has more, take 101 of them, evenly spaced.
+    """
     return {source: _ranks(sorted(found.elements())) for source, found in sorted(counted.items())}
 
 

@@ -103,7 +103,10 @@ class Meter:
         self._cost_minor = 0 if policy is None else policy.cost_minor
 
     def advance(self, at_us: int, outcome: Outcome) -> None:
-        """Add the time up to `at_us` with the stock noted last. An earlier time adds nothing."""
+        """Add the time up to `at_us`, with the stock that was noted last.
+
+        Do nothing if `at_us` is earlier than in a former call.
+        """
         span_us = at_us - self._at_us
         if span_us <= 0:
             return

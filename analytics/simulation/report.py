@@ -77,7 +77,7 @@ class Report:
     def figures(self, name: str, dimension: str = "", value: str = "") -> dict[str, Any]:
         """Return the figures of a scenario or of one of its groups.
 
-        `less_baseline` holds their differences from the baseline, None where a figure is None.
+        `less_baseline` holds the differences from the baseline, None where a figure is None.
         """
         figures = self.outcome(name, dimension, value).as_json()
         base = self.outcome(BASELINE, dimension, value).as_json()
@@ -90,7 +90,7 @@ class Report:
         return figures | {"less_baseline": differences}
 
     def as_json(self) -> dict[str, Any]:
-        """Return the report for scripts, and for the file that marks the directory."""
+        """Return the report for scripts, and for the file that marks a simulation's directory."""
         return {
             "kind": KIND,
             "schema": SCHEMA,

@@ -26,7 +26,7 @@ _EXAMPLE: Final = 'like {"name": "a", "set": {"reorder_point_units": 30}}'
 
 @value
 class Scenario:
-    """A name and the parameters that it changes."""
+    """A scenario's name, and the parameters that the scenario changes."""
 
     name: str
     overlay: Overlay = ()

@@ -1,8 +1,9 @@
 """The simulated world of one key: demand as in history, orders by other parameters.
 
 Purchase orders, receipts and transfers from other locations are replaced. A need that the fold
-opens is ordered after the approval delay, and its goods arrive after the lead time. Order line and
-receipt enter the fold as rows. All other facts stay, limited by the simulated shelf.
+opens is ordered after the approval delay, and its goods arrive after the lead time. The fold gets
+order line and receipt as rows. All other facts are those of history, and the stock on the
+simulated shelf limits their units.
 """
 
 from dataclasses import dataclass
@@ -63,7 +64,7 @@ class _Arrival:
 
 @dataclass(frozen=True, slots=True)
 class _Review:
-    """A pending entry: the daily review, at which families with fixed order days decide."""
+    """A pending entry of the simulation: the daily review, at which periodic families decide."""
 
 
 _Pending = _Due | _Arrival | _Review | UnseenUnit
@@ -141,7 +142,7 @@ class World:
         """Return the earliest time for arriving goods and estimated demand, in µs since 1970 UTC.
 
         It is one second after the last count, or 0 without a count. A count includes all movements
-        before it, so an earlier one wouldn't change on-hand.
+        before it, so a movement before the count wouldn't change on-hand.
         """
         count = self._shelf.state.stock.last_count
         return 0 if count is None else count.at_us + SECOND_US
@@ -196,7 +197,10 @@ class World:
         self._shelf.outcome.received_units += arrival.units
 
     def _review(self, at_us: int) -> None:
-        """Review the key once a day if its family needs it and history has no review that day."""
+        """Review a key of a periodic family, unless history has a review of this day.
+
+        The simulation calls this once a day.
+        """
         self._push(at_us + DAY_US, _Review())
         policy = self._shelf.state.policy
         if policy is None or not family_of(policy).is_periodic:

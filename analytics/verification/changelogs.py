@@ -29,8 +29,8 @@ Ends = Mapping[int, int]
 class Version:
     """One window row in one record of its changelog.
 
-    `offset` is that of the last source record that the row includes. `at` is the offset of the
-    changelog record in `partition`.
+    `offset` is the offset of the last source record that the row includes. `at` is the offset of
+    the changelog record in `partition`.
     """
 
     window_key: WindowKey
@@ -99,7 +99,8 @@ class Changelogs:
 
         The projector fills the read model from two changelogs. Its offsets in the changelog of
         levels (states) define the cut. In the changelog of windows it may be ahead of the cut or
-        behind it. `shown` has its offsets there. `ends` are offsets after every chunk of the cut.
+        behind it: `shown` has the projector's offsets in this changelog. `ends` are offsets in it
+        after every chunk of the cut.
         """
         cut = self.cut()
         messages = self._records(SALES_WINDOWS_CHANGELOG, ends, deadline)

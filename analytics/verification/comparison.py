@@ -67,7 +67,7 @@ class Comparison:
 
 @dataclass(slots=True)
 class Comparer:
-    """A comparer that keeps the changelog records it has read, so the next comparison continues."""
+    """A comparer that keeps the changelog records it has read, so that it reads each only once."""
 
     connection: psycopg.Connection
     barrier: Barrier

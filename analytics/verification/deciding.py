@@ -1,7 +1,8 @@
 """Needs of the deciding logic revision, read from its reorder topic.
 
-The actuator's position in the database snapshot divides the topic. Needs before this position must
-have proposals in the same snapshot. Later needs are in flight.
+The database snapshot has the offset up to which the actuator has applied the topic. Needs before
+this offset must have proposals in the same snapshot. Later needs are in flight: their proposals may
+be missing.
 """
 
 from collections.abc import Iterator
@@ -23,10 +24,10 @@ from inventory.revision import LOGIC_REVISION
 
 @dataclass(frozen=True, slots=True)
 class DecisionLog:
-    """The topic with the needs (proposed reorders) of one revision, divided at certain offsets.
+    """The topic with the needs (proposed reorders) of one revision, divided at `applied_offsets`.
 
-    The actuator has applied the records before these offsets, as the database snapshot of the
-    verification shows.
+    In the database snapshot of the verification, the actuator has applied the records before these
+    offsets, and no later ones.
     """
 
     settings: Connections
@@ -77,7 +78,7 @@ def needs_of(
 
 
 def _event(message: Any, revision: int) -> ReorderEvent | None:  # noqa: ANN401 -- the client has no types
-    """Return the decision of that revision, None for a record that the actuator refuses."""
+    """Return the need of logic revision `revision`, or None if the actuator refuses the record."""
     if message.value() is None:
         return None
     try:

@@ -101,7 +101,7 @@ def _compare_key(
     *,
     has_facts: bool,
 ) -> None:
-    """Record the key if workers or read model differ from its facts.
+    """Add the key to `found` if workers or read model differ from the key's facts.
 
     A key without facts may be missing in workers and read model. A key with facts may not, even
     if the facts add up to zero.

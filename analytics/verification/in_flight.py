@@ -4,8 +4,8 @@ Trade continues while `verify` reads, so some committed rows are not in the work
 each of them the SQL sums use the row's image at the cut in place of the row in Postgres.
 
 1. `start` is taken before the wait for the pipeline: the ends of `stock.events`, and a snapshot.
-   When the wait is over, everything that this snapshot sees has been applied. A later record of one
-   of these changes is a duplicate and changes nothing.
+   When the wait is over, every change that this snapshot sees has been applied. A later record of
+   such a change is a duplicate and changes nothing.
 2. The second snapshot is taken after the wait. The log is read from the ends of step 1 until each
    partition has a heartbeat whose transaction began after the second snapshot. One connector task
    emits in commit order, so every record that the second snapshot sees has arrived by then.
@@ -57,13 +57,13 @@ class Logged:
 
     @property
     def identity(self) -> tuple[Row, int | None, str]:
-        """Return the identity of the change. A re-sent record has the same one."""
+        """Return the identity of the change. A re-sent record has the same identity."""
         return self.row, self.record.lsn, self.record.op
 
 
 @dataclass(slots=True)
 class Moved:
-    """A row's image at the cut and in the snapshot, which differ; None where it doesn't exist."""
+    """A row's different images at the cut and in the snapshot; None where the row doesn't exist."""
 
     at_cut: Image | None
     in_snapshot: Image | None

@@ -1,8 +1,8 @@
 """Windows that the late records would have changed (docs/domain.md 3.2).
 
 `stock.late` holds units and amount. The window is only in the source record, which is read again
-from `stock.events` at its position. An update has two images, and one or both may be late. The
-images whose sum equals the recorded units and amount are chosen.
+from `stock.events` at its position. An update has two images, and one or both may be late. This
+module chooses the images whose sum equals the units and amount in `stock.late`.
 """
 
 from collections.abc import Iterable, Iterator

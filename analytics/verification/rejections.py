@@ -59,7 +59,8 @@ class Rejections:
     def parameters(self, moved: Mapping[Row, Moved]) -> dict[str, object]:
         """Return the parameters of the sums: rows left out, and images in force instead.
 
-        `moved` are rows that differ at the cut; a rejection of the same row takes precedence.
+        `moved` are rows that differ between the cut and the snapshot. If a record of such a row was
+        rejected, the rejection takes precedence.
         """
         refused = set(self.excluded)
         others = [(row, one.at_cut) for row, one in moved.items() if row not in refused]
@@ -83,8 +84,8 @@ def read_rejections(
 ) -> Rejections:
     """Return the effect of the rejected records before `cut` on the rows of Postgres.
 
-    `more` are records that the read model doesn't have yet, `moved` rows that differ at the cut.
-    If `cut` is None, all rejected records are used.
+    `more` are rejected records that the read model doesn't have yet. `moved` are rows that differ
+    between the cut and the snapshot. If `cut` is None, all rejected records are used.
     """
     in_force: dict[Row, str | None] = {}
     sale_lines: set[Row] = set()
@@ -122,7 +123,7 @@ def _rejected(
     cut: Cut | None,
     more: Iterable[Rejection],
 ) -> list[Rejected]:
-    """Return the location's rejected records before the cut, each once, those of `more` last."""
+    """Return the location's rejected records before the cut, each once. `more` comes last."""
     rows: list[Rejected] = connection.execute(_SELECT, {"location": location}).fetchall()
     places = {(row[2], row[3]) for row in rows}
     prefix = b"" if location is None else f"{location}|".encode()

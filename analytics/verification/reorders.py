@@ -1,8 +1,9 @@
 """Check that a key has at most one open need, a need at most one order line, and no need is lost.
 
-The first and the last check are laws W9 and W10 of docs/domain.md 9. Proposals come from the one
-logic revision that decides (decision 0013), so only needs of this revision are compared with them.
-If this code has another revision, the published decisions are read instead of the states.
+A shipment line that answers a need counts like an order line. The first and the last check are laws
+W9 and W10 of docs/domain.md 9. Proposals come from the one logic revision that decides (decision
+0013), so only needs of this revision are compared with them. If this code has another revision, the
+published decisions are read instead of the states.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -35,7 +36,7 @@ SELECT reorder_id FROM app.reorder_proposal
 WHERE %(location)s::text IS NULL OR location = %(location)s::text
 """
 UNPROPOSED: Final = "an open need has a proposal"
-# An idle key that needs an order must have a reason other than these.
+# If an idle key needs an order, its state must have another reason than these two.
 _NO_REASONS: Final = ("", ABOVE_REORDER_POINT)
 
 
@@ -43,8 +44,8 @@ _NO_REASONS: Final = ("", ABOVE_REORDER_POINT)
 class Reorders:
     """The number of open needs (reorders) in the workers' states, and two lists of violations.
 
-    `duplicates` lists needs with several order lines, and keys with several open proposals.
-    `missing` lists keys that lack a required need or proposal.
+    `duplicates` lists needs that several order or shipment lines answer, and keys with several open
+    or snoozed proposals. `missing` lists keys that lack a required need or proposal.
     """
 
     open: int

@@ -1,15 +1,16 @@
 """Expected values of every key and window, by SQL over facts (docs/domain.md 2.3, 2.4).
 
-This repeats the rules on purpose, in another language and without any history. It checks the fold,
-so it must not share code with the fold. The views and functions of migration 0014 of `ledger`
+This module repeats the rules on purpose, in another language and without any history. It checks the
+fold, so it must not share code with the fold. The views and functions of migration 0014 of `ledger`
 define the effect of one row. The statements here only add up the effects.
 
 Parameters of every statement:
 * `location` and `only` (keys) limit the rows; null means all.
 * `excluded_tables` and `excluded_ids` name rows without effect at the cut.
 * `kept_tables` and `kept_images` have the images that count in place of excluded rows. A rejected
-  update or delete leaves such an image in force. A row that has changed since the cut has one, too.
-* `instead_*` are window rows at the cut that differ from those shown.
+  update or delete leaves such an image in force. A row that has changed since the cut also has such
+  an image.
+* `instead_*` are window rows at the cut that differ from those of the read model.
 """
 
 # ruff: noqa: S608 -- every inserted text is a literal of this module

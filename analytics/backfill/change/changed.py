@@ -50,7 +50,7 @@ class Origin:
 class Change:
     """The rules of the source tree `tree`.
 
-    `text` describes in one line what they change. `own` is the tree of the running code.
+    `text` describes in one line what these rules change. `own` is the tree of the running code.
     """
 
     tree: Path

@@ -1,7 +1,8 @@
 """Results of this code for fixed example histories, and the recorded digest of each revision.
 
-The histories come from a seeded generator and execute most branches of the rules. Neither they nor
-the digests of released revisions ever change. Folding all of them takes less than a second.
+The histories come from a seeded generator and execute most branches of the rules. Neither the
+histories nor the digests of released revisions ever change. Folding all histories takes less than a
+second.
 """
 
 import gzip

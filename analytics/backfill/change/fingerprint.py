@@ -27,7 +27,7 @@ def fingerprint(tree: Path) -> str:
 
 
 def same_number_other_rules(tree: Path, own: Path) -> bool:
-    """Return True if the tree changes rules of `own` and keeps its revision number."""
+    """Return True if the tree changes rules of `own` and keeps the revision number of `own`."""
     return revision_of(tree) == revision_of(own) and fingerprint(tree) != fingerprint(own)
 
 

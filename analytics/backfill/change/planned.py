@@ -112,7 +112,7 @@ def planned(manifest: Manifest, plan: Plan, change: Change, runs: Path) -> Plann
 def measured_rate(runs: Path, engine: str) -> Rate | None:
     """Return the rate of this engine's newest run that computed all units without a restart.
 
-    Small runs and runs with a base are left out. Return None if no run is left.
+    Ignore small runs and runs with a base. Return None if no run is left.
     """
     newest = sorted(runs.glob(f"*/{PLAN_FILE}"), key=lambda path: -path.stat().st_mtime_ns)
     for directory in (path.parent for path in newest):
@@ -131,8 +131,8 @@ def measured_rate(runs: Path, engine: str) -> Rate | None:
 def refuse_unpublishable(manifest: Manifest, plan: Plan, change: Change) -> None:
     """Raise `NotPublishableLater` if a run of this change could not be published.
 
-    A run of this code's own rules needs no publication. It is refused only if these rules give
-    other results than those recorded for their revision.
+    A run of this code's own rules needs no publication. Such a run is refused only if these rules
+    give other results than those recorded for their revision.
     """
     if change.is_own:
         problems = tuple(filter(None, [change.unnumbered()]))

@@ -71,10 +71,10 @@ def revision_of(tree: Path) -> int:
 def write_overlay_tree(
     trees: Path, overlay: Overlay, *, base: Path = ROOT, revision: int | None = None
 ) -> Path:
-    """Return a tree below `trees` with the sources of `base` and these parameters.
+    """Return a tree below `trees` with the sources of `base` and the parameters of `overlay`.
 
-    It declares `revision`, by default one more than the highest revision of `base` and of all
-    trees below `trees`. Equal changes of equal sources give the same tree.
+    The tree declares `revision`, by default one more than the highest revision of `base` and of
+    all trees below `trees`. Equal changes of equal sources give the same tree.
 
     Raises:
         NoSourceTree: the release of `base` supports no parameters, or `base` already sets some.

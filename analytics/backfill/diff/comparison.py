@@ -145,9 +145,10 @@ def counted(
     scratch: Scratch,
     progress: Progress = no_progress,
 ) -> Diff[Compared]:
-    """Return the comparison of the partitions `numbers`. Add each difference to `scratch`.
+    """Compare both sides in the partitions `numbers`. Add each difference to `scratch`.
 
-    `pairs` yields the pairs of one partition: a need or price proposal of each run.
+    `pairs` yields the pairs of a partition. A pair has a need or price proposal of side A, of side
+    B, or of both.
     """
     totals = {kind: KindTotals() for kind in KINDS}
     for done, number in enumerate(numbers, 1):

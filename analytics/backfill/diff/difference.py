@@ -88,7 +88,7 @@ def _class_of(pair: Pair) -> str | None:
 
 
 def _result(course: Course) -> tuple[object, ...]:
-    """Return the result of a need or price proposal, as it was when last open.
+    """Return the result of a need or price proposal, as its last open revision states it.
 
     For a need: quantity, supplier and unit cost. For a price: new and prior price.
     """
@@ -164,7 +164,7 @@ def _columns(side: str, course: Course | None) -> Row:
 
 
 def _numbers(course: Course) -> Row:
-    """Return the columns with the values of a need or price proposal, as it was when last open."""
+    """Return the columns with the values of the last open revision of a need or price proposal."""
     event = course.shown.event
     return _need_numbers(event) if isinstance(event, ReorderEvent) else _price_numbers(event)
 

@@ -43,7 +43,7 @@ class SideAtRecord:
     problem: str
 
     def sections(self) -> tuple[Section, ...]:
-        """Return the section of the side's decisions, then those that explain the key's state."""
+        """Return the side's decisions as a section, then the sections that explain the state."""
         known = () if self.found is None else self.found.sections
         return (decision_section(self.decisions, with_terms=self.found is None), *known)
 
@@ -64,7 +64,7 @@ class Divergence:
     about: str = "first differing record"
 
     def record(self) -> Explained | None:
-        """Return A's explanation, else B's, else None. It has the fields of the record, too."""
+        """Return A's explanation, else B's, else None. Each has the fields of the record, too."""
         return self.a.found or self.b.found
 
     def lines(self) -> Iterator[Compared]:

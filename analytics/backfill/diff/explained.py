@@ -103,7 +103,7 @@ def explained_in(tree: Path, python: str, at: AtRecord) -> Explained | str:
 
 
 def _records(plan: Plan, at: AtRecord) -> Iterator[tuple[Record, Admission, int]]:
-    """Yield the key's records that the run read, from files with the manifest's checksums."""
+    """Yield the key's records that the run read, from files whose checksums have been checked."""
     key = at.key.encode()
     generation = max((unit.generation for unit in plan.units), default=0)
     for source in present_files(plan, at.archive).get(at.partition, ()):

@@ -1,9 +1,9 @@
 """Decisions of a run, and of the live workers, that wait for an answer at the end of the run.
 
 The topics hold only the newest need and price proposal of each key. So only the last revision of
-each is compared, and closed decisions are left out. Each decision gets the offset and the time of
-the record that opened it; the decision's id names that record. So decisions of a run and of the
-workers are paired and classified like those of two runs (decision 0032).
+each need or proposal is compared, and closed decisions are left out. A decision's id names the
+record that opened it. Each decision gets the offset and the time of this record. So decisions of a
+run and of the workers are paired and classified like those of two runs (decision 0032).
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping

@@ -1,8 +1,9 @@
 """Decisions that the workers of the deciding revision published, one partition at a time.
 
 `reorder.events` and `price.events` are compacted by key, and a worker publishes only the last
-revision of a chunk. So they hold the newest decision of each key without its earlier revisions. The
-levels in the changelog repeat that decision, so a record that the topic has lost is detected.
+revision of a chunk. So these topics hold the newest decision of each key without its earlier
+revisions. The levels in the changelog repeat that decision. So this module detects a record that a
+topic has lost.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -53,9 +54,9 @@ class Live:
 class PublishedPartition:
     """The newest decisions of one partition, from the topics of decisions and the changelog.
 
-    `decisions` has those in the topics of decisions. `levels` has those that the keys' levels (the
-    states in the changelog) repeat; they may be older. `progress` has the next offset that the
-    workers will fold, as the newest level states it; None if no level does.
+    `decisions` has the decisions in the topics of decisions. `levels` has the decisions that the
+    keys' levels (the states in the changelog) repeat; these may be older. `progress` has the next
+    offset that the workers will fold, as the newest level states it; None if no level does.
     """
 
     number: int

@@ -36,13 +36,13 @@ def reason_of(pair: Pair) -> str:
 
 
 def _end(newest: Revised) -> str:
-    """Return the status; for a cancelled need also its reason, which is always a code."""
+    """Return the need's last status. For a cancelled need, add its reason, always a code."""
     is_code = newest.status == "cancelled" and newest.reason is not None
     return f"{newest.status}: {newest.reason}" if is_code else newest.status
 
 
 def _differing(pair: Pair) -> Iterator[str]:
-    """Yield names of differing terms of the rules, then of columns, then of terms in `_SHELF`."""
+    """Yield the names of all that differs: terms of the rules, columns, then terms in `_SHELF`."""
     ours, theirs = pair.at_first
     if ours is None or theirs is None:
         shown = [course.shown for course in pair.courses if course is not None]

@@ -36,7 +36,7 @@ Term = tuple[str, int | str | None]
 class Revised:
     """One revision (version) of a need (proposed reorder) or of a price proposal.
 
-    `offset` is the offset of the record that caused it.
+    `offset` is the offset of the record that caused this revision.
     """
 
     kind: str
@@ -51,7 +51,7 @@ class Revised:
 
     @property
     def offset(self) -> int:
-        """Return the offset of the source record."""
+        """Return the offset of the record that caused this revision."""
         return self.event.at.origin.offset
 
     @property

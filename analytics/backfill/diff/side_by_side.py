@@ -20,8 +20,8 @@ Compared = tuple[str, str, str, str]  # section, label, text of A, text of B
 def compared_lines(ours: Sequence[Section], theirs: Sequence[Section]) -> Iterator[Compared]:
     """Yield each line with the values of A and B; "" if a side has no such line.
 
-    A section may repeat a name, once for each day. So the names of both sides are aligned like the
-    lines of two texts in a diff.
+    Several lines of a section may have the same name, one for each day. So the lines of both sides
+    are aligned by their names, as a diff aligns the lines of two texts.
     """
     lines = _by_section(ours), _by_section(theirs)
     for name in dict.fromkeys((*lines[0], *lines[1])):

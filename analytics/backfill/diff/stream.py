@@ -57,7 +57,7 @@ def _rows(
 
 
 def _taken(tracked: Tracked, offset: int, entries: Sequence[Entry]) -> Iterator[Pair]:
-    """Apply the decisions of one record, which all have the same key. Yield the pairs it closes."""
+    """Apply the decisions of one record, all of one key. Yield the pairs that the record closes."""
     key = entries[0][2]
     for kind in KINDS:
         sides = [[e[3] for e in entries if (e[1], e[3].kind) == (s, kind)] for s in (A, B)]

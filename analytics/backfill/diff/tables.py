@@ -96,7 +96,7 @@ SCHEMAS: Final = {
 
 
 def write_tables(found: Diff[Sides], directory: Path) -> tuple[Path, ...]:
-    """Write the three files into `directory`, made if absent. Return their paths.
+    """Write the three files into `directory`, which is made if absent. Return their paths.
 
     Each file replaces an earlier one when it is complete.
     """

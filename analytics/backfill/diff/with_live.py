@@ -51,7 +51,8 @@ class LiveSide:
     """The live state as one side of a comparison.
 
     `reached` holds the workers' next offset of each partition compared so far. `left_out` names
-    kind and key of the decisions left out so far: the workers decided again after the run's end.
+    kind and key of the decisions left out so far, because the workers have decided again about the
+    key after the run's end.
     """
 
     revision: int
@@ -64,7 +65,7 @@ class LiveSide:
         return f"{LIVE} (revision {self.revision})"
 
     def as_json(self) -> dict[str, Any]:
-        """Return revision, next offset by partition, number of left-out keys, and the first few."""
+        """Return revision, next offset by partition, and number and first few of left-out keys."""
         return {
             LIVE: True,
             "logic_revision": self.revision,

@@ -76,7 +76,7 @@ def count_rows(found: Diff[Sides]) -> Iterator[tuple[str, ...]]:
 def hidden_text(hidden: int, step: str) -> str:
     """Return a text such as `3 rows are not shown; STEP`, or "" if `hidden` is 0.
 
-    `step` is the way to show them.
+    `step` is the next step, with which a person sees the hidden rows.
     """
     if hidden <= 0:
         return ""
