@@ -13,7 +13,7 @@ _LOG_CHARS: Final = 600
 
 
 def stop(process: Popen[bytes], *, terminate: bool = True) -> None:
-    """Wait for the process; if `terminate`, send SIGTERM first. After 40 s kill its group."""
+    """Wait for the process; if `terminate`, send SIGTERM first. Kill its group after 40 s."""
     if terminate and process.poll() is None:
         process.terminate()
     try:

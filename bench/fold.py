@@ -2,9 +2,9 @@
 
 It needs no service. The bench makes a log of change events in memory. It processes the log in
 chunks of one partition each, as a worker does while it catches up. It decodes a record, checks it
-with the dedupe ring, folds it, and encodes the changelog records. A reference of plain dictionaries
-counts the same records. The rate of this reference depends only on the machine. So ratios to the
-reference can be compared between machines.
+with the dedupe ring, folds it, and encodes the changelog records. A reference program
+(`bench.fold_reference`) adds up the same records in plain dictionaries. Its rate depends only on
+the machine. So ratios to the reference can be compared between machines.
 """
 
 import os
@@ -87,7 +87,7 @@ class FoldReport:
 
     @property
     def growth(self) -> float | None:
-        """CPU time per record: last retailer divided by first; None with a single retailer."""
+        """Ratio of CPU times per record, last to first retailer; None if there is only one."""
         of_retailer = [case for case in self.cases if case.name == "retailer"]
         if len(of_retailer) < 2:  # noqa: PLR2004 -- nothing to compare
             return None
@@ -120,7 +120,7 @@ class FoldReport:
 class _Lane:
     """One partition, and a second dedupe ring (identities of recent records) for its records.
 
-    With the second ring, the time of dedupe can be measured separately.
+    The partition's own ring is part of the fold. The second ring measures the time of dedupe alone.
     """
 
     partition: Partition = field(default_factory=lambda: Partition(GENERATION))
@@ -270,7 +270,7 @@ def _of_retailer(keys: int, retailers: Retailers) -> Case:
 
 
 def _chunks(events: Iterable[Event]) -> Iterator[tuple[int, list[Event]]]:
-    """Yield partition and chunk. Full chunks come first, as in a worker that catches up."""
+    """Yield a partition's number and a chunk of its events. Chunks that aren't full come last."""
     waiting: dict[int, list[Event]] = defaultdict(list)
     for event in events:
         place = partition_of(event.key)

@@ -56,7 +56,7 @@ class Retailer:
             yield action(self, _key(drawn.randrange(self.keys)))
 
     def sale(self, key: str, late_us: int = 0) -> Event:
-        """Return one line of a till receipt."""
+        """Return a sale line with 1 to 3 units, sold `late_us` before its commit."""
         row = self._sale_row(key, self._random.choice((1, 1, 1, 2, 3)), self.log.now_us - late_us)
         self._sales.append(row)
         return self.log.event("sale_line", None, row)
@@ -70,9 +70,9 @@ class Retailer:
         return self.log.event("sale_line", None, self._sale_row(key, -1, self.log.now_us))
 
     def corrected(self, key: str) -> Event:
-        """Return a change of the quantity or a deletion of the newest sale line, of whichever key.
+        """Return an event that changes the quantity of the newest sale line, or deletes this line.
 
-        If no sale line is left, return a sale of `key`.
+        The line may belong to any key. If no sale line is left, return a sale of `key`.
         """
         if not self._sales:
             return self.sale(key)
@@ -100,7 +100,7 @@ class Retailer:
         return self.log.event("purchase_order_line", None, row)
 
     def received(self, key: str) -> Event:
-        """Return the receipt of the oldest open order."""
+        """Return the receipt of the oldest open order of any key. If none is open, order `key`."""
         if not self._orders:
             return self.ordered(key)
         order = self._orders.popleft()

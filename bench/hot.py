@@ -1,4 +1,4 @@
-"""`inventory bench hot`: many checkouts of one item, against a stock row that a trigger updates.
+"""`inventory bench hot`: many checkouts of one item, with and without a row for its stock.
 
 Both sides insert the same sale lines, one per transaction, while the stack captures changes:
 
@@ -6,9 +6,9 @@ Both sides insert the same sale lines, one per transaction, while the stack capt
 * *row*: into a copy of that table with the same constraints, indexes and triggers. One more trigger
   updates the stock of the sold item in the same transaction. The copy is not captured.
 
-Each side runs once with one item and once with many items, in the order log, row, row, log. The
-clients are those of pgbench, a program of Postgres. Each client starts its next transaction as
-soon as its last one has ended. After each block, the stock must equal the sold units.
+There are four blocks with one item, in the order log, row, row, log, and then four with many items.
+The clients are those of pgbench, a program of Postgres. Each client starts its next transaction as
+soon as its last one has ended. After each block, the stock must have fallen by the sold units.
 """
 
 import os
@@ -57,7 +57,7 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Clients and seconds of each block, and the number of items of each of the two series."""
+    """Clients and seconds of each block. `items` has one number of items per four blocks."""
 
     pgbench: Path
     clients: int = 32
@@ -66,10 +66,10 @@ class Plan:
 
 
 def run(plan: Plan, settings: Connections, *, progress: Progress = lambda _text: None) -> HotReport:
-    """Measure the running stack. Its sale lines stay, at locations `BENCH-…`.
+    """Measure the running stack. The written sale lines stay in it, at locations `BENCH-…`.
 
     Raises:
-        BenchFailed: a transaction failed, or a stock differs from the sold units.
+        BenchFailed: a transaction failed, or a stock has not fallen by the sold units.
     """
     blocks = []
     with _row_tables(settings):
@@ -152,7 +152,7 @@ class _Bench:
         return done.stdout
 
     def _compare(self, side: str, sold: int) -> None:
-        """Wait until the stock shows the sold units. A stock row shows them at once."""
+        """Wait until the stock has fallen by the sold units; on the side *row*, check it once."""
         asked = STOCK_UNITS if side == ROW else SHOWN_UNITS
         deadline = time.monotonic() + (0 if side == ROW else _SHOWN_S)
         with psycopg.connect(self._url, autocommit=True) as connection:
@@ -167,7 +167,7 @@ class _Bench:
 
 
 def _address(url: str) -> dict[str, str]:
-    """Return libpq's variables of a database URL, so that no password is on a command line."""
+    """Return a database URL as libpq's variables, so that no password is on a command line."""
     found = conninfo_to_dict(url)
     names = {"host": "PGHOST", "port": "PGPORT", "user": "PGUSER", "dbname": "PGDATABASE"}
     names |= {"password": "PGPASSWORD", "sslmode": "PGSSLMODE", "sslrootcert": "PGSSLROOTCERT"}

@@ -6,7 +6,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """One side with one number of items: transactions, their rate and their milliseconds.
+    """One block: transactions of one side with one number of items, their rate and milliseconds.
 
     `drain_s` is the time after the last transaction until the stock shows all sold units.
     """
@@ -43,7 +43,7 @@ class HotReport:
 
     @property
     def ratios(self) -> tuple[Ratio, ...]:
-        """Return one comparison per number of items."""
+        """Return the comparison of *log* with *row* for each number of items."""
         return tuple(self._ratio(items) for items in dict.fromkeys(b.items for b in self.blocks))
 
     def as_json(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""SQL of `inventory bench hot`: the tables whose stock a trigger keeps, and the sums of a location.
+"""SQL of `inventory bench hot`: the tables of the side *row*, and the stock of a location.
 
 The name `bench_hot` is a schema that exists only during a run.
 """
@@ -27,7 +27,7 @@ GRANT USAGE ON SCHEMA bench_hot TO app_rw;
 GRANT SELECT, INSERT, UPDATE ON ALL TABLES IN SCHEMA bench_hot TO app_rw;
 GRANT USAGE ON ALL SEQUENCES IN SCHEMA bench_hot TO app_rw;
 """
-# The statements that give the copy the triggers of the original.
+# A query that returns the statements which create the triggers of `retail.sale_line` on its copy.
 TRIGGERS: Final[LiteralString] = """
 SELECT replace(pg_get_triggerdef(oid), 'ON retail.sale_line', 'ON bench_hot.sale_line')
 FROM pg_trigger WHERE tgrelid = 'retail.sale_line'::regclass AND NOT tgisinternal

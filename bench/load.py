@@ -40,10 +40,10 @@ class Load:
         self.written += len(skus)
 
     def markers(self, partitions: int) -> dict[str, int]:
-        """Return one SKU per partition.
+        """Return one SKU per partition, mapped to its partition.
 
-        The result maps SKUs to partitions. The caller writes one line of each SKU after all other
-        lines. When this line arrives, all earlier lines of its partition have arrived.
+        The caller writes one line of each SKU after all other lines. When this line arrives, all
+        earlier lines of its partition have arrived.
         """
         found: dict[str, int] = {}
         number = 0

@@ -74,7 +74,7 @@ def _discard(streams: list[socket], closed: list[socket], ends: threading.Event)
 def _is_closed(stream: socket) -> bool:
     """Read all that a stream has. Return True if the server has closed or reset it.
 
-    One read could return the last event and leave the end of the stream behind it unseen.
+    A single read could return only the last event, and miss the end of the stream after it.
     """
     try:
         while stream.recv(_READ_BYTES):

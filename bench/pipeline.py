@@ -48,7 +48,7 @@ class Plan:
     time at rest is measured. Before that, lines at the lowest rate warm the services up for
     `warm_up_s`. Without this warm-up, the compilers of the JVMs would take more CPU time than the
     first lines. `broker` is the directory of the broker's topics; None leaves their bytes out.
-    `paint_rate` is the rate of the paint latency; its commits have 1 to `basket` lines each.
+    `paint_rate` is the rate at which paint latency is measured, with 1 to `basket` lines a commit.
     """
 
     rates: Sequence[int] = RATES
@@ -155,7 +155,7 @@ def measure_sustained(settings: Connections, *, rate: int, seconds: float) -> Su
 
 
 def measure_latency(settings: Connections, *, rate: int, seconds: float) -> Latency:
-    """Commit single lines at `rate`. Measure when state and read model include each line."""
+    """Commit single lines at `rate`. Measure when changelog and read model have each line."""
     url = settings.database_url.get_secret_value()
     committed: dict[str, float] = {}
     with (

@@ -27,7 +27,7 @@ class Sustained:
 
 @dataclass(frozen=True, slots=True)
 class Latency:
-    """Milliseconds from commit to acknowledged state (`state_`) and read model (`shown_`)."""
+    """Milliseconds from commit until changelog (`state_`) and read model (`shown_`) have a line."""
 
     lines: int
     rate_per_s: int

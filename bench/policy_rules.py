@@ -1,4 +1,4 @@
-"""The policies that `inventory bench policy` compares: columns of an `item_location` row.
+"""The policies that `inventory bench policy` compares, as columns of `item_location`.
 
 Levels are the reorder point and the order-up-to level. A planner calculates typed levels once from
 a guess of the demand, which is up to 30 % wrong, and never corrects them. Computed levels start

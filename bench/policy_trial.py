@@ -57,7 +57,7 @@ SUMMED: Final = tuple(each.name for each in fields(Year) if each.name != "calend
 
 @dataclass(slots=True)
 class PolicyTrial:
-    """One key: its log and state, its shelf as lots, and orders in transit by day of arrival."""
+    """One key: its log and state, the lots on its shelf, and its open orders by day of arrival."""
 
     seed: int
     item: Item

@@ -1,4 +1,4 @@
-"""`inventory bench rebalance`: how old numbers get while workers leave, restart and join.
+"""`inventory bench rebalance`: age of on-hand figures while workers leave, restart and join.
 
 Sales continue during each step. One key per partition is sold. The figure of a step is the longest
 time from the commit of a sale until a worker showed the sale.
@@ -24,7 +24,7 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A change of the workers, and the function that makes it and waits for its end."""
+    """A change of the workers: its name, and the function that makes it and waits for its end."""
 
     name: str
     change: Callable[[], object]
@@ -32,7 +32,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Stale:
-    """One step of one round: its seconds, its sales, and their seconds from commit to answer."""
+    """One step of one round. `median_s` and `longest_s`: from a sale until a worker showed it."""
 
     step: str
     seconds: float

@@ -52,7 +52,7 @@ class RestoreReport:
     level_bytes: int
     files_mb: float
     save_s: float
-    making_s: float  # CPU seconds of `cold` that made the records, instead of a Kafka client
+    making_s: float  # CPU seconds of `cold` for making records that a worker would fetch
     ways: tuple[RestoreResult, ...]
 
     def as_json(self) -> dict[str, Any]:
@@ -102,7 +102,7 @@ class SyntheticLog:
     ) -> AsyncIterator[Sequence[LogRecord]]:
         """Yield batches of changelog records.
 
-        Yield nothing for the source topic: a restore reads it for the dedupe ring, empty here.
+        Yield nothing for the source topic: a restore reads it for the dedupe ring, which is empty.
         """
         if topic == STOCK_EVENTS:
             return

@@ -60,7 +60,7 @@ _ALL_SHOWN: Final = "lines => window.shown.filter(([, units]) => units === -line
 
 @dataclass(frozen=True, slots=True)
 class Screen:
-    """A page to measure, and a login that may see it.
+    """A page to measure, and the account of a person who may open it.
 
     `chromium` is the path of the browser's program. `pages` is the number of open pages.
     """
@@ -74,9 +74,9 @@ class Screen:
 
 @dataclass(frozen=True, slots=True)
 class Pixels:
-    """Milliseconds from commit until a browser has painted the number.
+    """Milliseconds from the commit of a sale until a browser has painted the changed number.
 
-    `rate_per_s` lines a second were offered, in baskets of 1 to `basket` lines, with `pages` open
+    `rate_per_s` lines a second were planned, in baskets of 1 to `basket` lines, with `pages` open
     pages. `sold_per_s` is the rate that was reached.
     """
 

@@ -42,7 +42,7 @@ class ByteMeter:
         self._before: Counter[tuple[str, str]] = Counter()
 
     def start(self) -> None:
-        """Start to measure a load."""
+        """Begin to measure the bytes of a load."""
         self._before = self._sizes()
 
     def per_line(self, lines: int) -> tuple[Written, ...]:
@@ -63,7 +63,7 @@ class ByteMeter:
         return found
 
     def _topics(self) -> Iterator[tuple[str, int]]:
-        """Yield name and bytes of each partition. Its directory is `TOPIC-PARTITION`."""
+        """Yield topic and bytes of each segment file, from directories named `TOPIC-PARTITION`."""
         if self._broker is None:
             return
         for segment in self._broker.glob("*-*/*.log"):

@@ -49,7 +49,7 @@ class CpuMeter:
         self._rest = {name: cpu / elapsed for name, cpu in spent.items()}
 
     def start(self) -> None:
-        """Start to measure a load."""
+        """Begin to measure the CPU time of a load."""
         self._before = {name: self._cpu_s(name) for name in self._processes}
         self._began = time.monotonic()
 
@@ -96,7 +96,7 @@ def as_table(rows: tuple[ServiceCpu, ...]) -> list[str]:
 def first_full(rows: tuple[ServiceCpu, ...]) -> str:
     """Return a sentence with the service that is the first to fill a core if the rate rises.
 
-    Postgres, broker and Connect use several cores, so they are left out if there are others.
+    Postgres, broker and Connect use several cores, so they count only if there is no other service.
     """
     services = [row for row in rows if row.service != _ALL]
     chosen = [row for row in services if row.service not in _PARALLEL] or services

@@ -1,8 +1,8 @@
 """`inventory bench simulate`: simulation of the stream engine under random faults.
 
 Each seed is a short history of trade and faults on a broker in memory, run by the engine's own
-code. The results are compared with a single pass over the same records (docs/testing.md). It needs
-no stack.
+code. The results are compared with a single pass over the same records (docs/testing.md). The bench
+needs no stack.
 """
 
 import signal
@@ -67,8 +67,8 @@ class Report:
 def run(*, start: int, seeds: int, workers: int, progress: Progress) -> Report:
     """Simulate `seeds` histories; shorten the first failing ones.
 
-    SIGINT or SIGTERM ends the simulation after the current batch, a second signal at once. The
-    report has the number of finished seeds, and no process is left.
+    SIGINT or SIGTERM ends the simulation after the current batch. The same signal again ends it at
+    once. The report has the number of finished seeds, and no child process is left.
     """
     report = Report(start)
     try:
@@ -110,8 +110,8 @@ def _run(
 def _signals() -> Iterator[Sequence[int]]:
     """Yield a list of the signals that have arrived. A repeated signal raises an exception.
 
-    The first signal is only added to the list. An exception could be raised in a destructor, where
-    Python prints it and continues.
+    The first signal is only added to the list, because its exception could be raised in a
+    destructor. There Python only prints an exception and continues.
     """
     arrived: list[int] = []
 

@@ -1,8 +1,8 @@
-"""The time from a sale until a worker shows it, measured while something else happens.
+"""The time from a sale until a worker shows it, measured while the workers change.
 
 A thread sells one key per partition at a fixed interval. One thread per key queries the workers
 until they show the last sale. A worker that owns a partition but doesn't process it yet still shows
-an old number. So the measured time includes a rebalance and a restore.
+the on-hand before the sale. So the measured time includes a rebalance and a restore.
 """
 
 import threading
@@ -27,7 +27,7 @@ _QUERY_TIMEOUT_S: Final = 1.0
 
 @dataclass(slots=True)
 class _Key:
-    """The sales of one key: the time of each commit, and of its first answer, in order."""
+    """The sales of one key: times of their commits, and times at which a worker showed them."""
 
     sku: str
     committed: list[float] = field(default_factory=list)
@@ -35,10 +35,10 @@ class _Key:
 
 
 class Staleness:
-    """A seller and its queries, in threads, until the end of the block.
+    """Threads that sell and that query the workers, until the end of the `with` block.
 
     If Postgres fails during a sale, nothing is sold any more. The sale may have been committed, so
-    it would be unknown which sales a number includes.
+    the bench couldn't tell which sales an on-hand figure includes.
     """
 
     def __init__(self, settings: Connections) -> None:
@@ -61,9 +61,10 @@ class Staleness:
             thread.join()
 
     def delays(self, since: float, until: float, timeout_s: float) -> list[float]:
-        """Return the sorted seconds from commit to answer of all sales committed in a time span.
+        """Return the sorted seconds until workers showed the sales of a time span.
 
-        The call waits until workers show all these sales. Times are values of `time.monotonic`.
+        The seconds of a sale begin with its commit. The call waits until workers show all sales
+        committed from `since` to `until`, which are values of `time.monotonic`.
 
         Raises:
             BenchFailed: Postgres refused a sale, or workers don't show one within `timeout_s`
@@ -109,7 +110,7 @@ class Staleness:
                     key.shown += [time.monotonic()] * (sold - len(key.shown))
 
     def _sold(self, client: httpx.Client, path: str) -> int:
-        """Return the units sold as the first worker that answers shows them, or 0."""
+        """Return the units sold according to the first worker that answers; 0 if none answers."""
         for url in worker_urls(self._settings).values():
             try:
                 answer = client.get(f"{url}{path}")

@@ -1,4 +1,4 @@
-"""Observers that record when the change of a key becomes readable."""
+"""Observers that record when a key becomes readable in the changelog or the read model."""
 
 import threading
 import time
@@ -31,7 +31,7 @@ class _Watch:
         self._thread.start()
 
     def stop(self) -> None:
-        """End the thread; `work` must check `ends`."""
+        """Set `ends` and wait for the thread. `work` must return when `ends` is set."""
         self.ends.set()
         if self._thread is not None:
             self._thread.join()

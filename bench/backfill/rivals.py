@@ -1,10 +1,10 @@
-"""The units sold per key, summed by other tools over the same archive as a recomputation.
+"""Sum the units per key with other tools, over the archive that a recomputation also reads.
 
 Usage: `python -m bench.backfill.rivals NAME DIR`.
 
 The sum is the part of a recomputation that these tools can do. Each sale-line record that is no
 duplicate adds the units of the row after the change. It subtracts the units of the row before it.
-No tool here computes decisions or writes states, and only `dict` compares the files with the
+No tool here computes decisions or writes states. Only the tool `dict` compares the files with the
 manifest. So a complete recomputation with the same tool would be slower.
 """
 
@@ -61,7 +61,7 @@ def spark_group_by(archive: Path) -> Sums:
 
 
 def apply_in_pandas(archive: Path) -> Sums:
-    """Sum in a Python function for each key, after Spark's shuffle."""
+    """Sum with a Python function that Spark calls once per key, after its shuffle."""
     pd: Any = import_module("pandas")  # may be absent
 
     def summed(group: Any) -> Any:  # noqa: ANN401 -- data frames, whose types are optional here

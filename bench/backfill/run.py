@@ -1,8 +1,9 @@
-"""`inventory bench backfill`: one generated history recomputed by several engines in one run.
+"""`inventory bench backfill`: several engines recompute the same generated history in one run.
 
 Each engine runs in a separate process, which is measured from its start to its end. `bench fold`
-runs before and after the engines, with up to 10,000 keys, because a shared machine changes its
-speed. Compare only figures of one run. The run reports figures only if all digests are equal.
+runs before and after the engines, with up to 10,000 keys. Its rates show the speed of the machine,
+which changes if other programs share the machine. Compare only figures of one run. The run reports
+figures only if all digests are equal.
 """
 
 import json
@@ -68,7 +69,7 @@ class Trial:
 
     @property
     def core_rate(self) -> float:
-        """Records per CPU second of the computing processes; 0 if none was measured."""
+        """Records per CPU second of the computing processes; 0 if no CPU time was measured."""
         return self.records / self.cost.computing_s if self.cost.computing_s else 0.0
 
     def as_text(self) -> str:
@@ -148,7 +149,7 @@ def run(plan: Plan, clusters: Clusters, progress: Progress) -> list[Sized]:
 
 
 class _Bench:
-    """The measurement of one size."""
+    """The measurement of one size: all engines and rivals on one archive."""
 
     def __init__(self, plan: Plan, size: Size, clusters: Clusters, progress: Progress) -> None:
         self._plan, self._size = plan, size
@@ -210,7 +211,7 @@ class _Bench:
         found.digest = result["digest"]
         trial = Trial(engine, result["records"], result["seconds"], cost)
         found.trials.append(trial)
-        # A later engine may fail. Without this line hours of measurements would be lost.
+        # A later engine may fail. Without this output, the measurements of hours would be lost.
         self._progress(f"{self._size.records} records: {trial.as_text()}")
 
     def _rivals(self, found: Sized) -> None:

@@ -1,8 +1,8 @@
 """Check of each fault under load, for `inventory bench faults --all`.
 
 Each fault must meet four requirements. Within 5 s `status` shows the damage, or the damage is
-repaired. The stack repairs itself, or the printed commands repair it when they run unchanged.
-`verify` ends with exit code 0. No log, HTTP answer or process holds a secret.
+repaired. The stack repairs itself, or the commands that it prints repair it when the bench runs
+them unchanged. `verify` ends with exit code 0. No log, HTTP answer or process holds a secret.
 """
 
 import time
@@ -20,7 +20,8 @@ from bench.faults.stack_under_test import ConditionTimeout, StackUnderTest
 from bench.faults.trade import Load, trading
 
 SHOWN_WITHIN_S: Final = 5.0
-# Time limit for the stack's own repair. Afterwards the bench runs the printed commands.
+# Time limit for the stack's own repair. Afterwards the bench runs the repair commands that the
+# stack prints.
 SELF_REPAIR_S: Final = 60.0
 _REPAIRED_S: Final = 120.0
 _REPAIRS_MOST: Final = 4
@@ -89,7 +90,7 @@ def _note_failure(done: FinishedCommand, outcome: Outcome) -> None:
 def _wait_until_shown(
     stack: StackUnderTest, expected: Expected, outcome: Outcome, began: float
 ) -> bool:
-    """Poll `status` for up to 5 s after the fault, until it shows the damage or all is repaired.
+    """Poll `status` for up to 5 s, until it shows the damage or the damage is repaired.
 
     `began` is the monotonic time of the fault. Return True if the stack has no problem when the
     polling ends.
@@ -134,10 +135,10 @@ def _is_broken(stack: StackUnderTest, expected: Expected) -> bool:
 def _wait_until_repaired(
     stack: StackUnderTest, fault: Fault, expected: Expected, outcome: Outcome
 ) -> None:
-    """Wait until the stack has no problem. If needed, run up to four printed repairs.
+    """Wait until the stack has no problem. If needed, run up to four repairs that it prints.
 
     Raises:
-        ConditionTimeout: the stack still has a problem after the printed repairs.
+        ConditionTimeout: the stack still has a problem after these repairs.
     """
     if fault.heals and _well_within(stack, expected, SELF_REPAIR_S):
         return
@@ -178,7 +179,7 @@ def _printed(rows: list[dict[str, Any]]) -> list[str]:
 
 
 def _well_within(stack: StackUnderTest, expected: Expected, seconds: float) -> bool:
-    """Return True if the damage is gone within `seconds`, also for `status` and `doctor`."""
+    """Return True if, within `seconds`, the damage is gone and `status` and `doctor` see none."""
     deadline = time.monotonic() + seconds
     while True:
         if not _is_broken(stack, expected) and stack.status()["exit_code"] == 0:

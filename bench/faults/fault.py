@@ -18,10 +18,10 @@ SERVICES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """Two checks of a damage.
+    """Two checks of the damage that one fault causes.
 
     `is_broken` returns True while the damage exists. `is_shown` returns True if the output of
-    `inventory status` shows it.
+    `inventory status` is right for this damage. It usually has to mention the damage.
     """
 
     is_broken: Check
@@ -33,9 +33,9 @@ class Fault:
     """One kind of damage to the stack.
 
     `prepare` reads the healthy stack and returns the checks to use after `cause`. If `heals` is
-    true, the bench first waits for the stack to repair itself. Then it runs the repairs that
-    `doctor` prints. If another command shows the damage, `repairs_of` returns the repairs that this
-    command prints. `undo` runs at the end.
+    true, the bench first waits for the stack to repair itself. Then it runs the repair commands
+    that `doctor` prints. If another command shows the damage, `repairs_of` returns the repair
+    commands that this command prints. `undo` runs at the end.
     """
 
     name: str

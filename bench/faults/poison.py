@@ -26,7 +26,7 @@ _POSITIONS: Final = count(1 << 50)
 
 
 def faults() -> Iterator[Fault]:
-    """Yield a fault for each kind. `status` must then count one more rejection and exit with 0."""
+    """Yield a fault for each kind. Then `status` must count more rejections and exit with 0."""
     for kind in KINDS:
         yield Fault(f"poison: {kind.name}", kind.send, _expected)
 
@@ -94,7 +94,7 @@ def _sale(**changes: Any) -> bytes:  # noqa: ANN401 -- invalid column values
 
 
 def _kind(name: str, key: str | None = KEY, **changes: Any) -> Kind:  # noqa: ANN401 -- as `_sale`
-    """Return a kind of record: a valid sale with these changes."""
+    """Return a kind of record: a valid sale in which `key` and `changes` replace valid values."""
     return Kind(name, partial(_sale, **changes), None if key is None else key.encode())
 
 

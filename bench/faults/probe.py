@@ -1,4 +1,4 @@
-"""Probe keys, one per partition, which the bench sells after a fault.
+"""Probe keys, one per partition. After a fault, the bench sells one unit of each.
 
 A key is fresh once a worker's on-hand includes the last sale of the key.
 """
@@ -58,7 +58,7 @@ class Probe:
     skus: list[str] = field(default_factory=list)
 
     def sell(self) -> None:
-        """Sell each key once more."""
+        """Sell one more unit of each key."""
         self.skus = self.skus or one_per_partition(self.location)
         self.sold += 1
         sell(self.settings, self.location, self.skus, f"{self.location}-{self.sold}")

@@ -31,7 +31,7 @@ def faults() -> Iterator[Fault]:
 
 
 def supervisor_faults() -> Iterator[Fault]:
-    """Yield the faults after which a person restarts the stack."""
+    """Yield the faults of the supervisor. The stack needs a restart after them."""
     yield _of_supervisor("pause supervisor", signal.SIGSTOP)
     yield _of_supervisor("kill supervisor", signal.SIGKILL)
 
@@ -57,7 +57,7 @@ def _of_service(name: str, service: str, number: signal.Signals) -> Fault:
 
 
 def _wait_ended(pid: int) -> None:
-    """Wait up to 3 s until the process has ended. Until then it works, and nothing is damaged."""
+    """Wait up to 3 s until the process has ended: after SIGTERM, it still works until its end."""
     with suppress(ConditionTimeout):  # Postgres waits for its clients without a limit
         wait_for(lambda: state_of(pid) in _NOT_RUNNING, f"end of process {pid}", _ENDS_WITHIN_S)
 

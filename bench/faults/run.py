@@ -1,8 +1,9 @@
 """Random kills and freezes of a running stack's parts under load: `inventory bench faults`.
 
 After each fault, the bench sells one key per partition and measures the time until workers show the
-new stock of all these keys. If the plan has an interval, faults follow each other without this
-check. At the end `verify` compares everything with the facts in Postgres.
+new stock of all these keys. If the plan has an interval (`every_s`), the next fault comes after
+this interval, without this check. At the end `verify` compares everything with the facts in
+Postgres.
 """
 
 import os

@@ -1,7 +1,7 @@
 """Access to one stack that faults may destroy: commands, processes, clients of its services.
 
 The bench checks the stack as an operator would. `inventory status --json`, `doctor --json` and
-`verify --json` run as commands, and a printed repair runs unchanged in a shell.
+`verify --json` run as commands. A repair that a command prints runs unchanged in a shell.
 """
 
 import json
@@ -41,7 +41,7 @@ class StackUnderTest:
         return self._run([str(_BIN / "inventory"), *arguments])
 
     def shell(self, line: str) -> FinishedCommand:
-        """Run a printed repair exactly as printed."""
+        """Run a repair in a shell, exactly as `doctor` or another command printed it."""
         return self._run(["bash", "-c", line])
 
     def _run(self, command: list[str]) -> FinishedCommand:

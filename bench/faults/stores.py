@@ -141,7 +141,7 @@ def _archive_repairs(stack: StackUnderTest) -> list[str]:
 
 
 def _filler(stack: StackUnderTest) -> Path:
-    """Return the path of the file that fills the disk. `inventory move` must not move it."""
+    """Return the path of the file that fills the disk. `inventory move` moves only the home."""
     return stack.home.parent / "filler"
 
 

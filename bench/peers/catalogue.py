@@ -77,7 +77,7 @@ def fresh_worker(context: PeerContext) -> None:
 def _worker_begun(context: PeerContext) -> Callable[[], bool]:
     """Return a condition that is true once the changelog of levels has grown.
 
-    Other peers create the file `first`; a worker does not.
+    This marks the worker's first record. Other peers create the file `first`; a worker does not.
     """
     bootstrap = context.services.bootstrap
     before = sum(ends(bootstrap, ON_HAND_CHANGELOG).values())
@@ -85,7 +85,7 @@ def _worker_begun(context: PeerContext) -> Callable[[], bool]:
 
 
 def _worker_ready(context: PeerContext) -> Callable[[], bool]:
-    """Return a condition that is true once the worker restored all partitions.
+    """Return a condition that is true once the worker has restored all partitions.
 
     The condition queries the worker by HTTP, because a worker writes no record after a restore.
     """

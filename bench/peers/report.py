@@ -44,7 +44,7 @@ class Report:
     windows: int
 
     def rows(self) -> list[list[str]]:
-        """Return one row per peer: medians of its correct runs."""
+        """Return one row per peer: medians of its runs, or its problem if a run was not correct."""
         return [self._row(peer) for peer in self.peers]
 
     def as_text(self) -> str:

@@ -125,7 +125,7 @@ def until(condition: Callable[[], bool], problem: str, timeout_s: float = 90.0) 
 
 @cache
 def shared_admin(bootstrap: str) -> AdminClient:
-    """Return one admin client for all calls, because callers poll ten times a second."""
+    """Return an admin client that all calls share, because callers poll ten times a second."""
     return admin_client(bootstrap)
 
 

@@ -109,7 +109,7 @@ class Run:
         return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
     def stop(self, *, terminate: bool = True) -> None:
-        """Stop the process, or with `terminate` False wait until it ends."""
+        """Stop the process. If `terminate` is False, let it end by itself."""
         stop(self._process, terminate=terminate)
 
 
@@ -161,7 +161,7 @@ def _measured(peer: Peer, context: PeerContext, records: int, timeout_s: float) 
 def _restored(peer: Peer, context: PeerContext, timeout_s: float) -> float:
     """Return the seconds from a start with an empty directory to the first processed record.
 
-    If a peer reports the end of its restore, the time ends with that report.
+    If the peer has a condition `restored`, the time ends when this condition is true.
     """
     step_back(context.services.bootstrap, context.name, context.topic)
     again = context.directory.with_name(f"{context.directory.name}-restore")

@@ -34,7 +34,8 @@ PRICING: Final = "simulated-pricing"
 WORDS: Final = ("approve", "change", "split", "reject", "snooze")
 WORD_SHARES: Final = (82, 7, 3, 4, 4)
 PRICE_REJECTED_PERCENT: Final = 15
-# Needs of the section *To look at first* that simulated buyers leave to people, the first ones.
+# Simulated buyers leave the first needs of the desk's section *To look at first* to people: at most
+# this number of them.
 MOST_TO_LOOK_AT: Final = 6
 
 _OPEN_NEEDS: Final = """
@@ -72,8 +73,8 @@ log = structlog.get_logger()
 class Habits(NamedTuple):
     """Minimum age of a proposal, decisions per round, and the share left to people.
 
-    At most `most_left` needs and `most_left` prices are left to people, the newest ones. So the
-    lists don't grow while no person decides.
+    Simulated buyers leave at most the newest `most_left` of the needs meant for people, and as many
+    prices. So the lists don't grow while no person decides.
     """
 
     patience_s: float
@@ -92,7 +93,7 @@ class Need(NamedTuple):
 
 
 def is_left_to_people(proposal: str, habits: Habits) -> bool:
-    """Return True if the proposal is left to people who use the pages."""
+    """Return True if the proposal is meant for people who use the pages; its id decides."""
     random = Random(f"left:{proposal}")  # noqa: S311 -- traffic, not a secret
     return random.randrange(1000) < habits.left_permille
 
@@ -111,7 +112,7 @@ def to_decide(found: Sequence[Proposal], habits: Habits) -> Sequence[Proposal]:
 
 
 def decide_reorders(seed: int, habits: Habits, done: Traded) -> None:
-    """Decide open needs. Then send the buyer's draft orders, to which approvals add lines."""
+    """Decide open needs. Then send the draft orders that the simulated buyer has opened."""
     # Fetch more than needed: the proposals left to people are the oldest and would fill the list.
     found = [Need(*row) for row in rows(_OPEN_NEEDS, [habits.patience_s, 10 * habits.at_once])]
     kept = _to_look_at() if habits.left_permille else frozenset()
@@ -122,7 +123,7 @@ def decide_reorders(seed: int, habits: Habits, done: Traded) -> None:
 
 
 def _to_look_at() -> frozenset[str]:
-    """Return the ids of the first needs on the desk that a person should look at."""
+    """Return those of the first six needs of the desk that a person should look at, as ids."""
     page = need_page(Wanted("open"), MOST_TO_LOOK_AT)
     return frozenset(row.reorder_id for row in page.rows if row.attention)
 
@@ -182,7 +183,7 @@ def _answer_price(seed: int, proposal: str, revision: int, done: Traded) -> None
 
 
 def _attempt(done: Traded, kind: str, work: Callable[[], None]) -> None:
-    """Execute `work`; count and log a refusal, so that trading continues."""
+    """Execute `work`. If the ledger refuses the command, count and log that, and continue."""
     try:
         work()
     except LedgerError as refusal:

@@ -1,7 +1,7 @@
 """Preparations before a run: goods for the expected demand, and promotion prices.
 
-Orders and receipts bring goods for the run into the stores. The seed determines the forecast error,
-and so the units that are missing or left over.
+Orders and receipts bring goods for the run into the stores. They follow a wrong forecast of the
+demand. The seed determines its error, and so the units that are missing or left over.
 """
 
 from math import ceil
@@ -76,7 +76,7 @@ def _write(shop_floor: ShopFloor, missing: list[tuple[Shop, int]]) -> None:
 
 
 def cut_prices(shop_floor: ShopFloor) -> None:
-    """Write promotion prices of hot items from the next window on; skip prices below the floor."""
+    """Reduce the prices of hot items from the next window on; skip prices below the floor."""
     cut = shop_floor.scenario.hot_cut_permille
     if not cut:
         return

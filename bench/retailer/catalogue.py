@@ -156,8 +156,8 @@ COLOURS: Final = ("red", "blue", "green", "natural")
 class Item:
     """One SKU with its cost and its demand in the chain.
 
-    `daily_units` is the chain's average demand per day; it shapes random traffic and the levels of
-    the policies.
+    `daily_units` is the chain's average demand per day. The random traffic and the levels of the
+    policies follow from it.
     """
 
     sku: str

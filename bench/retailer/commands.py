@@ -1,7 +1,7 @@
 """Idempotent commands of a run: if an answer is lost, a retry writes nothing twice.
 
-Each command has an id made from the run, its tick and its index in the tick. Services without a
-command id are called inside a transaction that stores the id.
+The parts of an id identify the command, for example run, tick and index in the tick. If a service
+takes no command id, `run_once` calls it inside a transaction that stores the id.
 """
 
 from collections.abc import Callable

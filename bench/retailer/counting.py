@@ -53,7 +53,7 @@ class _Count:
 
 @dataclass(slots=True)
 class Counting:
-    """A queue of counts: the tills' thread adds them, the staff thread submits them."""
+    """A queue of counts: the thread of the sales adds them, the staff thread submits them."""
 
     done: Traded
     found: SimpleQueue[Found] = field(default_factory=SimpleQueue)

@@ -180,18 +180,18 @@ class Deliveries:
             self._attempt(cancel_order_units, line_id=line, actor=BUYER, command_id=identity)
 
     def _unload_received_by_people(self) -> None:
-        """Unload the shipments, too, whose receipt people have recorded on the pages."""
+        """Unload also the shipments whose receipt was recorded by people instead of staff."""
         for shipment, inv_key, units in rows(_RECEIVED_BY_OTHERS, [STAFF, self.since]):
             self._unload(shipment, inv_key, units)
 
     def _unload(self, shipment: int, inv_key: str, units: int) -> None:
-        """Unload each shipment once, even if its receipt needs several attempts."""
+        """Put the goods on the shelf, once, even if their receipt needs several attempts."""
         if shipment not in self.unloaded:
             self.unloaded.add(shipment)
             self.shelves.put(inv_key, units)
 
     def _not_on_strike(self, found: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-        """Return the first `at_once` rows of suppliers that are not on strike."""
+        """Return the first `at_once` rows in `found` whose supplier is not on strike."""
         return [row for row in found if not self.is_on_strike(row[1])][: self.at_once]
 
     def _rates(self, supplier: str) -> tuple[int, int, int]:

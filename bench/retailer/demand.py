@@ -27,7 +27,7 @@ UNITS_PER_LINE: Final = 1.34
 
 
 class PlannedLine(NamedTuple):
-    """A sale or return. `key` is the key's index; `shift_s` moves the time (negative: earlier)."""
+    """A sale or return of key number `key`. `shift_s` moves its business time (< 0: earlier)."""
 
     key: int
     units: int

@@ -32,7 +32,7 @@ Progress = Callable[[str], None]
 
 
 def is_seeded() -> bool:
-    """Return True if the demo retailer is complete and live, judged by its last write."""
+    """Return True if the demo retailer is complete: its last write makes its keys live."""
     found: bool = fetch_value(
         "SELECT EXISTS (SELECT FROM retail.item_location"
         " WHERE location = ANY(%s) AND clock_mode = 'live' AND replenish_family <> 'off')",
@@ -146,7 +146,7 @@ def _live_policy(key: PlannedKey) -> dict[str, object]:
 
 
 def _go_live(keys: list[PlannedKey]) -> None:
-    """Switch all keys to live mode in one transaction: `is_seeded` looks for only one live key."""
+    """Switch all keys to live mode in one transaction: `is_seeded` checks only one of them."""
     modes: dict[tuple[bool, str, str], list[str]] = defaultdict(list)
     for key in keys:
         modes[key.is_store, key.family, key.price_mode].append(key.inv_key)

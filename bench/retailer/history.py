@@ -2,8 +2,8 @@
 
 The shelf has the real units. The book has the recorded units: the sum of the facts. Nothing is sold
 from an empty shelf. A theft changes only the shelf. A count sets the book to the units on the
-shelf. So the facts contain phantom stock, variances and unseen demand, as those of a real retailer
-do. Seed and final midnight determine everything.
+shelf. So the facts of this history contain phantom stock, variances and unseen demand, like the
+facts of a real retailer. Seed and final midnight determine everything.
 """
 
 from collections import defaultdict
@@ -112,7 +112,7 @@ def _chain(seed: int, midnight: datetime, keys: list[PlannedKey]) -> _Chain:
 
 
 def _agenda(planned: list[_Planned]) -> list[set[int]]:
-    """Return for each day the indexes of the keys with events, so that a day skips all others."""
+    """Return, for each day, the indexes of the keys with events. A day skips all other keys."""
     agenda: list[set[int]] = [set() for _ in range(HISTORY_DAYS)]
     for place, one in enumerate(planned):
         for day in (*one.demand, *one.thefts, *one.damaged, *one.counted):

@@ -32,7 +32,7 @@ class Day:
 
 @dataclass(slots=True)
 class Tally:
-    """Counts of a history, including events without a fact, such as thefts and unmet demand."""
+    """Totals of a history, including events without a fact, such as thefts and unmet demand."""
 
     sale_lines: int = 0
     late_lines: int = 0
@@ -55,7 +55,7 @@ class Closing(NamedTuple):
 
 @dataclass(slots=True)
 class History:
-    """Facts by the midnight that begins their day, first and final units by key, and the tally."""
+    """Facts by day (its first midnight), opening and closing units by key, and the totals."""
 
     days: dict[datetime, Day]
     openings: dict[str, int]

@@ -1,4 +1,4 @@
-"""Goods of the planned history: transfers, and orders of which some are late or short. Pure.
+"""Transfers and orders of the planned history. Some orders are late or short. Pure.
 
 In this history people reorder by hand in the evening if the recorded stock is low. Goods still in
 transit when the history ends stay on order; the live run delivers them.
@@ -29,8 +29,8 @@ NEVER: Final = 1_000
 class Shelf:
     """Units of a key on the shelf (real units) and in the book (recorded units).
 
-    `place` is the index of the key. `touched`, shared by all shelves, collects the indexes of keys
-    whose book changed.
+    `place` is the index of the key. All shelves share the set `touched`: it collects the indexes of
+    keys whose book changed.
     """
 
     on_shelf: int

@@ -35,9 +35,10 @@ SERVICE_95: Final = 1_644_854
 FAMILIES_DRAWN: Final = (MIN_MAX, PAR, FIXED_LOT, PERIODIC, PERIODIC_MIN_MAX, COVER)
 FAMILY_SHARES: Final = (62, 12, 8, 6, 6, 6)
 COMPUTED_PERCENT: Final = 40
-# Reorder point of a key with computed levels, in days of its demand. People of the history reorder
-# at this point, and the rules compute their own one. With 5 to 9 days, as for typed levels, most of
-# these keys have a need when the history ends. With 30 days, none of family sS has one.
+# Reorder point of a key with computed levels, in days of its demand. The people of the simulated
+# history reorder at this point; the rules compute their own reorder point. With 5 to 9 days, as for
+# typed levels, most of these keys have a need when the history ends. With 30 days, no key of family
+# sS has one.
 COMPUTED_DAYS: Final = 14
 # Units between reorder point and order-up-to level, in days of demand.
 BATCH_DAYS: Final = 21
@@ -47,8 +48,8 @@ ADVISED_PERCENT: Final = 15
 # its price.
 ADVISED_SLOW_PERCENT: Final = 25
 SLOW_BELOW: Final = 0.35
-# Below this demand (units a day) the estimate begins with the expected rate and follows the sales
-# slowly.
+# Below this demand (units a day), a key's estimate of demand begins with the expected demand and
+# follows the sales slowly.
 SELDOM_BELOW: Final = 0.1
 # Below this demand (units a day) a store keeps one unit on the shelf, and orders the next one when
 # that unit is sold.
@@ -63,12 +64,12 @@ FATE_SHARES: Final = (3, 1, 4, 92)
 
 
 class Size(NamedTuple):
-    """The size of the retailer: items per store, and sale lines per day."""
+    """Items per store, and sale lines per day. Each store ranges the `core_items` best sellers."""
 
     core_items: int
     items_per_store: int
     daily_lines: int
-    is_all_stocked: bool = True  # True: warehouses hold every item; False: only those of stores
+    is_all_stocked: bool = True  # False: warehouses hold only items that stores get from them
 
 
 SIZES: Final = {
@@ -228,7 +229,7 @@ def _warehouse_key(seed: int, item: Item, drawn: float) -> PlannedKey:
 
 
 def policy(key: PlannedKey) -> dict[str, object]:
-    """Return the columns of `item_location` with decisions off, for the time of the history."""
+    """Return the columns of `item_location` for the history, in which the rules decide nothing."""
     item, slow = key.item, key.is_slow
     seldom = key.is_store and key.daily_units < SELDOM_BELOW
     return {
@@ -260,7 +261,7 @@ def policy(key: PlannedKey) -> dict[str, object]:
         "supplier": item.supplier,
         "cost_minor": item.cost_minor,
         "pack_units": key.pack_units,
-        # One unit of a slow item lasts for months: that is no reason to ask a buyer.
+        # One unit of a slow item lasts for months: that is no reason to flag its need.
         "guard_days": 1_000 if slow else 120,
         "auto_max_minor": key.auto_max_minor,
         "regular_minor": item.regular_minor,

@@ -10,13 +10,14 @@ from ledger.services import ServiceError
 class Scenario:
     """Kinds of events in simulated trade, and how often they happen.
 
-    `returned`, `on_one_key`, `on_hot_keys`, `late` and `ahead` are shares of the sale lines. Fields
-    named `…_per_100` count events per hundred lines.
+    `returned`, `on_one_key`, `on_hot_keys`, `late` and `ahead` are shares of the sale lines. Hot
+    keys are the most popular `hot_permille` of all keys. Fields named `…_per_100` count events per
+    hundred lines.
 
     With `is_limited`, customers buy only the units on the shelf, and goods are bought before the
     run. `bought_in` is the least and the greatest share of the expected units, in permille.
-    Simulated buyers, suppliers, store staff and managers work during the run. Without `is_limited`
-    nobody works, counts are not submitted, and stock may fall below zero.
+    Simulated buyers, suppliers, store staff and managers work during the run. Without `is_limited`,
+    none of them works, counts are not submitted, and stock may fall below zero.
     """
 
     about: str

@@ -1,4 +1,4 @@
-"""Demand by hour, weekday, season and promotion. Pure; only random traffic reads it."""
+"""Demand by hour, weekday, season and promotion, for simulated trade only. Pure."""
 
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta

@@ -92,7 +92,7 @@ class Shelves:
 
 
 def real_shelves(seed: int) -> Shelves:
-    """Return shelves with the recorded stock minus the unrecorded differences of the seed."""
+    """Return shelves with the recorded stock minus differences that `seed` determines."""
     books = rows(_BOOKS, {"locations": [*STORES, *WAREHOUSES]})
     return Shelves({key: max(0, units - unrecorded_units(seed, key)) for key, units in books})
 

@@ -71,7 +71,7 @@ class ShopFloor:
         self.warehouses = dict(rows(_WAREHOUSE_OF, None))
 
     def reload_prices(self) -> None:
-        """Read the prices again: they may have changed."""
+        """Read the items on sale and their prices again, because prices may have changed."""
         self.shops = shops_of_demo() or self.shops
 
     def prepare_tick(self, tick: Tick) -> Callable[[], None]:
@@ -214,7 +214,7 @@ class ShopFloor:
         )
 
     def _set_price(self, shop: Shop, action: PlannedAction, identity: str) -> None:
-        """Set a price one step down or up, ending in 49 or 99, as a reaction to a competitor."""
+        """Set 70 to 105 % of the present price, ending in 49 or 99: an answer to a competitor."""
         percent = PRICE_STEPS[(action.key + action.units) % len(PRICE_STEPS)]
         price = shop.price_minor * percent // 100 // 50 * 50 - 1
         set_price(

@@ -29,8 +29,8 @@ from ledger.services import ServiceError
 __all__ = ["Traded", "run"]
 
 REPORT_EVERY_S: Final = 5.0
-# Before a run, goods are bought for at most this time of sales. A run until Ctrl-C buys none: its
-# simulated buyers reorder enough for an ordinary day.
+# Before a run, the bench buys goods for at most this time of sales. It buys none before a run that
+# lasts until Ctrl-C: there the simulated buyers reorder enough for an ordinary day.
 LONGEST_BUY_IN_S: Final = 3600.0
 
 Progress = Callable[[object], None]
@@ -86,7 +86,7 @@ def run(trading: Trading, progress: Progress | None = None) -> Traded:
 
 
 def _prepare(shop_floor: ShopFloor, minutes: float) -> None:
-    """Buy in goods for the day and write promotion prices."""
+    """Buy goods for at most an hour of the run, and reduce the prices of hot items."""
     if shop_floor.scenario.is_limited and minutes:
         seconds = min(minutes * 60, LONGEST_BUY_IN_S)
         shop_floor.done.bought_in = buy_in(shop_floor, seconds)

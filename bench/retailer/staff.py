@@ -1,4 +1,4 @@
-"""Simulated staff of a run, in a separate thread, so that the sales keep their planned rate."""
+"""Simulated staff of a run. Their thread is separate, so that sales keep their planned rate."""
 
 import threading
 import time

@@ -7,7 +7,10 @@ from typing_extensions import override
 
 @dataclass(slots=True)
 class Traded:
-    """Counts of a run. Only one thread, sales or staff, writes each count; both write `refused`."""
+    """Counts of a run. Either the sales thread or the staff thread writes a count.
+
+    Both threads write `refused`.
+    """
 
     scenario: str = "normal"
     seed: int = 1

@@ -36,7 +36,10 @@ class Fleet:
         return sum(usage(process.pid).cpu_s for process in self._processes)
 
     def owners(self) -> set[str]:
-        """Return the names of the workers, or an empty set while any partition is not RUNNING."""
+        """Return the names of the workers that own partitions.
+
+        The set is empty while a partition is not RUNNING, or if the first worker doesn't answer.
+        """
         headers = {"Authorization": f"Bearer {self.token}"}
         try:
             answer = httpx.get(f"{self.urls[0]}/iq/v1/partitions", headers=headers, timeout=5)

@@ -1,9 +1,9 @@
 """Runs of one worker and of two on the same log, in the order 1, 2, 2, 1.
 
 Most of the log exists before the workers start. When every partition has an owner and queries are
-answered, up to 5,000 more lines follow. The measured time begins with these lines, so some records
-are left to measure even if a worker starts late. It ends with the commit of the last record. A
-wrong key or window in the outputs is an error.
+answered, the bench writes up to 5,000 more lines. The measured time begins with these lines, so
+some records are left to measure even if a worker starts late. It ends with the commit of the last
+record. A wrong key or window in the outputs is an error.
 """
 
 import os

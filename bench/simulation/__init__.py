@@ -1,1 +1,1 @@
-"""Simulated worker processes on an in-memory broker; a seed decides interleaving and faults."""
+"""Simulated workers on an in-memory broker; a seed decides the order of steps, and faults."""

@@ -90,7 +90,7 @@ def _follow_parent() -> None:
 
 
 def _in_child(batch: tuple[int, int]) -> list[int]:
-    """Return the failing seeds of a batch; a process that is terminated leaves no files."""
+    """Return the failing seeds of a batch. If SIGTERM ends the process, it deletes its files."""
     with silent(), Disk() as disk:
         # Exit without an exception, because in a destructor Python would only print the exception.
         signal.signal(signal.SIGTERM, lambda *_: _end_child(disk))

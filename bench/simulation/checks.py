@@ -97,7 +97,7 @@ class Visible:
     progress: int = 0
 
     def forget_changelogs(self) -> None:
-        """Forget both deleted changelogs. Late and rejected records and decisions remain."""
+        """Forget both changelogs after their deletion, but no record of other topics."""
         self.positions.clear()
         self.rows.clear()
         self.progress = 0
@@ -214,7 +214,7 @@ class Visible:
             violated(f"level of {key} carries its rows, {sorted(written)}", sorted(carried))
 
     def _check_progress(self, progress: Progress) -> None:
-        """Check a level's next offset. Exactly the results of lower offsets must be visible."""
+        """Check the next offset in a level: exactly the results below it must be visible."""
         at = progress.next_offset
         if at < self.progress:
             violated("progress never goes back", at)
@@ -251,7 +251,7 @@ class Visible:
 def check_published(owned: OwnedPartition, visible: Visible, shown: dict[InvKey, int]) -> None:
     """Check that a worker publishes only committed state and that no key's offset decreases.
 
-    `shown` maps each key to its last published offset.
+    To publish is to show a state to queries. `shown` maps each key to its last published offset.
 
     Raises:
         Violation: a state is uncommitted, differs from the single pass or is older than before, or

@@ -34,9 +34,9 @@ _OTHER_GENERATION: Final = GENERATION - 1
 
 
 class Disk:
-    """Snapshot directories, one per worker, that outlive worker processes; a context manager.
+    """A context manager with one snapshot directory per worker; it outlives the worker process.
 
-    Within the context the engine has the small limits of `scale`.
+    Within the context, the engine has the small limits of the module `scale`.
     """
 
     def __init__(self) -> None:
@@ -69,7 +69,7 @@ class Disk:
         return self._root / f"worker-{slot}"
 
     def remember(self, slot: int) -> None:
-        """Copy the worker's first snapshot files for later faults. Call this before it writes."""
+        """Copy the worker's first snapshot files for later faults. Call this before each write."""
         for path in self.directory(slot).glob("*.snapshot"):
             if path not in self._first:
                 self._first[path] = path.read_bytes()

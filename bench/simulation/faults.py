@@ -36,7 +36,8 @@ CUT_LEVELS: Final = "truncate levels"
 LEAVE_OUT: Final = "fetch leaves a record out"
 FETCH_TWICE: Final = "fetch gives records twice"
 
-# Two seeks in quick succession can have such effects: one chunk has records of both positions.
+# If a consumer seeks twice in quick succession, one chunk can have records of both positions. Then
+# a record is missing or comes twice.
 FETCHES: Final = (LEAVE_OUT, FETCH_TWICE)
 LOSSES: Final = (
     CUT,
@@ -140,7 +141,7 @@ class Fault:
 def draw_faults(random: Random, *, rebuilding: bool = False) -> tuple[Fault, ...]:
     """Return 0 to 5 faults in the order in which they happen.
 
-    With `rebuilding`, deleted changelogs are the most frequent fault.
+    With `rebuilding`, deletion of the changelogs is the most frequent kind of fault.
     """
     kinds = _REBUILDING if rebuilding else _KINDS
     chain: list[Fault] = []
@@ -152,7 +153,7 @@ def draw_faults(random: Random, *, rebuilding: bool = False) -> tuple[Fault, ...
 
 
 def draw_keeping(random: Random, *, first: int) -> tuple[Fault, ...]:
-    """Return faults at times at which the worker in the slot `first` writes snapshots."""
+    """Return faults of the worker in slot `first`, which writes snapshots on a slow disk."""
     at = random.randrange(15, _LATEST)
     chosen: list[Fault] = []
     for kind, whom in random.choice(_KEEPING):
@@ -175,7 +176,7 @@ def draw_fetch(random: Random, *, slot: int) -> Fault:
 
 
 def _chain(random: Random, *, first: int) -> list[Fault]:
-    """Return one chain of faults; `first` is the slot of worker "a" in `_CHAINS`."""
+    """Return a random sequence of `_CHAINS`; `first` is the slot of its worker "a"."""
     at = _early(random)
     faults: list[Fault] = []
     for kind, (whom, whose) in random.choice(_CHAINS):

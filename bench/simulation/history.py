@@ -1,7 +1,8 @@
 """The retailer's actions in one simulated history, drawn from a seed.
 
-A step is a plain value, so a shorter history is the same list without some steps. A deletion or a
-record sent again names the earlier step to which it refers. Without that step it does nothing.
+A step is a plain value, so a shorter history is the same list without some steps. A step that
+deletes a row or sends a record again names the earlier step of this row or record. If a shorter
+history lacks the earlier step, the later one does nothing.
 """
 
 from dataclasses import dataclass
@@ -88,7 +89,7 @@ class Step:
 
 
 def draw_steps(random: Random) -> tuple[Step, ...]:
-    """Return a short history, which may begin with snapshot rows or rows that cause decisions."""
+    """Return a short history. It may begin with snapshot rows, or rows that cause decisions."""
     partitions = PARTITIONS if random.random() < 1 / 3 else 1
     kinds: list[str] = []
     opening = random.randrange(4)

@@ -1,7 +1,7 @@
 """The results of one uninterrupted pass over the log: no broker, no engine, no crash.
 
-The results are stored for every position. So the simulation compares each record of a worker when
-it becomes visible, and not only at the end.
+The results are stored for every position. So the simulation compares each record of a worker with
+them when it becomes visible, and not only at the end.
 """
 
 from collections.abc import Iterable, Mapping

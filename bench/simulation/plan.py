@@ -29,7 +29,7 @@ _KEEPS: Final = (0.0, 0.0, 1 / 4, 3 / 4)
 class Plan:
     """All inputs of a run; equal plans run equally.
 
-    `to` is the first owner of each partition, `sizes` are the possible numbers of records of a
+    `to` has the first owner of each partition. `sizes` has the possible numbers of records of a
     fetch. `keeps` is the share of fetches after which workers write snapshots.
 
     With `large_sizes`, several compressed states share a block, so blocks contain outdated states.

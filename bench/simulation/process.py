@@ -1,7 +1,7 @@
 """One worker process from start to end: its real runtime, driven by a simulated Faust.
 
 The simulation calls the functions that `streams.worker` registers with Faust, in the same order:
-join, fetch, hand over, commit the group's offset, leave. Any failure ends the process.
+join, fetch, hand the records over, commit the group's offset, leave. Any failure ends the process.
 """
 
 import asyncio
@@ -69,7 +69,7 @@ class Environment(Protocol):
         ...
 
     def process_ended(self, process: "Process", error: BaseException) -> None:
-        """Report that the process has ended itself."""
+        """Report that the process has ended with `error`."""
         ...
 
 
@@ -143,15 +143,15 @@ class Process:
 
     @property
     def is_fenced(self) -> bool:
-        """Return True if another process owns a partition that this process still uses."""
+        """Return True if another process has fenced a partition that this process still uses."""
         return any(writer.is_fenced(p) for p, writer in self._writers.items())
 
     async def republish(self) -> None:
-        """Execute the timer that sends open decisions again."""
+        """Send open decisions again, as the worker's timer does."""
         await self._worker.send_open_decisions()
 
     async def write_snapshots(self) -> None:
-        """Execute the timer that writes snapshots, beside the chunks."""
+        """Write snapshots as the worker's timer does, while chunks are handled."""
         await self._worker.snapshot_writer.write_changed()
 
     async def stop(self) -> None:
@@ -227,7 +227,7 @@ class Process:
     async def _wait_for_chunks(self, until: AsyncExitStack) -> None:
         """Wait for running chunks, including those of a partition that becomes ready meanwhile.
 
-        No other chunk begins before the context `until` ends.
+        No new chunk begins before the context `until` ends.
         """
         held: dict[int, OwnedPartition] = {}
         while left := [o for o in self.ownership.ready.values() if held.get(o.number) is not o]:
@@ -251,7 +251,7 @@ class Process:
                 self.run(self.write_snapshots())
 
     def _fetched(self, partition: int, start: int) -> list[SourceRecord]:
-        """Return the next records from offset `start` on, without truncated records."""
+        """Return the records of the next fetch from `start` on, with the planned fault, if any."""
         records = self._environment.broker.topics[STOCK_EVENTS, partition]
         found = [SourceRecord(r.offset, r.key, r.value) for r in records if r.offset >= start]
         chunk = found[: self._environment.chunk_size()]

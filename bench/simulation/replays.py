@@ -19,7 +19,7 @@ from streams.engine.store import OwnedPartition
 
 
 class Owed(NamedTuple):
-    """Keys of levels and rows, and ids of decisions, that one transaction must contain."""
+    """The outputs that one transaction must contain: keys of levels and rows, ids of decisions."""
 
     levels: set[bytes]
     rows: set[bytes]

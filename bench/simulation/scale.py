@@ -33,7 +33,7 @@ _SCALED: Final[tuple[tuple[ModuleType, str, object], ...]] = (
 
 @contextmanager
 def scaled() -> Iterator[None]:
-    """Apply these sizes to the engine until the `with` block ends."""
+    """Set the limits and times of `_SCALED` in the engine until the `with` block ends."""
     former = [getattr(module, name) for module, name, _ in _SCALED]
     for module, name, size in _SCALED:
         setattr(module, name, size)
@@ -45,6 +45,10 @@ def scaled() -> Iterator[None]:
 
 
 def choose_sizes(*, large: bool) -> None:
-    """Set two limits of the engine: large or minimal blocks, and a long or minimal look-back."""
+    """Set two limits of the engine, each to a large or to the minimal value.
+
+    They are the bytes of a block of compressed states, and `rings.LOOK_BACK`: the number of source
+    records that a restore reads again at least.
+    """
     cold.BLOCK_BYTES = BLOCK_BYTES if large else 1
     rings.LOOK_BACK = _LOOK_BACK if large else 1

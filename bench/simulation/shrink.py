@@ -1,4 +1,4 @@
-"""Execution of a plan, and reduction of a failing one to the shortest failing history."""
+"""Run a plan. If it fails, reduce it to the shortest history that still fails."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -59,8 +59,8 @@ def violation_of(plan: Plan, disk: Disk) -> tuple[Violation | None, list[str]]:
 def shortest(seed: int, disk: Disk, kept: Kept | None = None) -> Found | None:
     """Return the seed's failure in a history as short as possible; None if it does not fail.
 
-    Greedy: leave out a fault, a step, or two of these, as long as the rest still fails, with any
-    violation. Try at most 600 histories.
+    Leave out one or two faults or steps, and continue with the rest if it still fails, with any
+    violation. Repeat this. Try at most 600 histories.
     """
     plan = draw_plan(seed)
     complete = tuple(range(len(plan.steps))), tuple(range(len(plan.faults)))

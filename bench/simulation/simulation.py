@@ -64,7 +64,7 @@ class Waiting:
 class Simulation:
     """One run of a plan; `trace` records the events for the analysis of a failure.
 
-    `step` counts the events so far: effects and arrivals of records.
+    `step` counts the events so far, for example effects and arrivals of records.
     """
 
     def __init__(self, plan: Plan, disk: Disk) -> None:
@@ -141,7 +141,10 @@ class Simulation:
         return self._random.random() < self._keeps
 
     def process_ended(self, process: Process, error: BaseException) -> None:
-        """Restart the process, or halt it after a loss. Record a violation if it had to go on."""
+        """Start the process again, or halt it if it needs records that a fault has lost.
+
+        Record a violation if no fault of the history explains the error.
+        """
         if isinstance(error, Violation):
             self._violation = self._violation or error
         elif (
@@ -174,8 +177,8 @@ class Simulation:
         if due:
             self._run_effect(due[0 if self._in_order else int(self._random.random() * len(due))])
             return True
-        # Half of the time, let a process sleep through the next fault, after which it wakes up in
-        # another state.
+        # Half of the time, trigger the next fault while processes sleep. Afterwards they wake up in
+        # another state of the group.
         if self._faults and not self._in_order and self._random.random() < 1 / 2:
             return self._force_next()
         return self._wake() or self._force_next()
@@ -206,7 +209,7 @@ class Simulation:
         return bool(idle)
 
     def _force_next(self) -> bool:
-        """Trigger the next fault. After all faults send the last records, then run the timers."""
+        """Trigger the next fault. If none is left, send the last records, then run the timers."""
         if self._faults:
             self._inject(self._faults.pop())
             return True
@@ -277,9 +280,9 @@ class Simulation:
             self._end(process, "killed")
 
     def _remake(self, halves: int) -> None:
-        """Recreate the source, and then kill all processes.
+        """Recreate the source topic, and then kill all processes.
 
-        A running process would notice the new topic id only at its next timed check.
+        A running process would notice the new topic's id only at its next timed check.
         """
         if self._watched.remake_source(halves):
             for process in self.processes:

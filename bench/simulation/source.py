@@ -54,7 +54,8 @@ class SentRecord(NamedTuple):
     """One record as the broker has it.
 
     `verdict` is None if it depends on the state of the key. `clock_us` is the time to which the
-    record moves the clock of its key if it is applied. For heartbeats and snapshot rows it is None.
+    record moves the clock of its key if it is applied. `clock_us` is None for heartbeats and
+    snapshot rows, which move no clock.
     """
 
     number: int
@@ -134,7 +135,7 @@ class _Change:
 
 
 class SourceWriter:
-    """A writer of steps in the connector's format."""
+    """A writer that turns steps into records in the connector's format."""
 
     def __init__(self) -> None:
         self._now_us = _FIRST_US
@@ -193,7 +194,8 @@ class SourceWriter:
     def _row(self, step: Step) -> tuple[str, str, Row, str | None]:
         """Return table, topic key, image (the row), and the fold's verdict.
 
-        The verdict counts if the dedupe ring admits the record. None: the key's state decides.
+        The verdict counts if the dedupe ring admits the record. It is None if the state of the key
+        decides.
         """
         key = KEYS[step.key]
         match step.kind:

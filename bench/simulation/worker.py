@@ -36,7 +36,7 @@ class Client(Fencing, Protocol):
 
 
 class Worker(Runtime):
-    """A runtime with a check that it sends the outputs of a replay again."""
+    """A worker's runtime that checks that it sends the outputs of a replay and open decisions."""
 
     def __init__(
         self,

@@ -1,8 +1,9 @@
 """`python -m bench.sinks.feed FILE LEVELS`: the web server of a stack, with figures of its feed.
 
 This module runs `webui.__main__` with one more task. Twenty times a second, the task writes into
-FILE how many records the feed has given to the hub. At the server's end, LEVELS gets the on-hand
-units of the levels that the hub remembers, by key, as JSON. No page is open.
+FILE how many records the feed has given to the hub, which remembers the latest levels for open
+pages. When the server ends, the module writes the on-hand units of these levels into LEVELS, by
+key, as JSON. No page is open.
 """
 
 import asyncio

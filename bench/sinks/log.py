@@ -1,8 +1,8 @@
 """The log that the sinks read: facts of a generated retailer, and the records that workers write.
 
 The workers' engine folds the facts in this process. It writes its records into the partition of
-their facts, in the order and with the headers of a worker. The records are not in transactions:
-without the offsets of transaction markers, a position is a number of records.
+their facts, in the order and with the headers of a worker. The records are not in transactions, so
+no transaction markers take offsets, and a position is a number of records.
 """
 
 import asyncio
@@ -96,8 +96,8 @@ class MadeLog:
     """The end offset of each topic and partition, and the expected results of the sinks.
 
     `checksums` has the checksum of each partition's facts. `on_hand_units` are the units of each
-    key's last level. `windows` are keys of window rows with a sale or return line, `reorders` and
-    `prices` the ids of decisions.
+    key's last level. `windows` has the keys of window rows that had a sale or return line.
+    `reorders` and `prices` have the ids of decisions.
     """
 
     ends: Counter[tuple[str, int]] = field(default_factory=Counter)
@@ -123,12 +123,12 @@ class MadeLog:
 
 
 def checksum(offset: int, key: bytes | None, value: bytes | None) -> int:
-    """Return the CRC-32 of a fact and its offset. The sum over a partition ignores the order."""
+    """Return the CRC-32 of a fact and its offset. A sum of them doesn't depend on their order."""
     return crc32(value or b"", crc32(key or b"", crc32(offset.to_bytes(8, "little"))))
 
 
 class _Broker:
-    """The engine's broker: it writes the records of a chunk and counts them."""
+    """The broker interface of the engine: it writes the records of a chunk and counts them."""
 
     def __init__(self, writer: Writer) -> None:
         self._writer = writer

@@ -1,10 +1,10 @@
 """`inventory bench sinks`: the rate of each sink alone, on a generated log, with its CPU time.
 
-The log is written completely before the first sink starts. Then one sink after the other runs as
-the process of a stack. Its time begins with the log line before its first read, and ends when the
-effect of its last record is committed. Then the sink is stopped, and the bench compares its
-contents with the log: every archived record, rows and sums of the read model, numbers of proposals,
-or the levels that the hub remembers. A difference ends the bench.
+The log is written completely before the first sink starts. Then one sink after the other runs as a
+process, as in a stack. Its time begins when it logs the line before its first read, and ends when
+the effect of its last record is committed. Then the bench stops the sink and compares its contents
+with the log: every archived record, rows and sums of the read model, numbers of proposals, or the
+levels that the hub of the pages remembers. A difference ends the bench.
 """
 
 import os
@@ -41,7 +41,7 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """One sink: its records, its seconds, and CPU µs per record of sink, Postgres and broker."""
+    """One sink: records, seconds, and the CPU µs of sink, Postgres and broker per record."""
 
     name: str
     records: int

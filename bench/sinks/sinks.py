@@ -1,8 +1,9 @@
 """The measured sinks: the command of each, its committed position, and its expected contents.
 
-A position is the number of records whose effect is committed: rows with their positions in
-Postgres, files in the archive's manifest, records that the hub of the pages has got. A position
-only shows that a sink has read everything, so the contents are compared, too.
+A position is the number of records whose effect is committed. Projector and actuator store it in
+Postgres with their rows, the archiver in its manifest. For the feed, it is the number of records
+that the feed has given to the hub of the pages. A position only shows that a sink has read
+everything, so the bench also compares the contents.
 """
 
 import json
@@ -53,8 +54,9 @@ Figures = Mapping[str, int]
 class Place:
     """The services that the sinks use, and the home of their files.
 
-    `start` runs Python with arguments, in the environment of the service that it names, and writes
-    its output into a file. `database_url` is the address of a superuser.
+    `start` takes the name of a service, arguments and a file. It runs Python with the arguments in
+    the environment of the service, and writes the output into the file. `database_url` is the
+    address for a superuser.
     """
 
     bootstrap: str
@@ -79,7 +81,8 @@ class Sink:
 
     `service` names the environment of its process, `arguments` are the arguments of Python.
     `begins` is the log event that precedes the first read. `expected` returns the right contents by
-    name, and `found` the actual contents by the same names. Both are called after its end.
+    name, and `found` the actual contents by the same names. The bench calls both after the end of
+    the process.
     """
 
     name: str
@@ -94,7 +97,7 @@ class Sink:
 
 
 def sinks(place: Place, connection: psycopg.Connection) -> tuple[Sink, ...]:
-    """Return the sinks in the order of their runs. The feed needs the rows of the projector."""
+    """Return the sinks in the order of their runs: the feed reads rows of the projector."""
     return (
         _archiver(place),
         _projector(connection),

@@ -1,6 +1,6 @@
 """Wait until workers have sent an open need again. They do so every minute.
 
-A need that is sent again restores its proposal.
+A need that is sent again would replace a wrong proposal that the bench has planted.
 """
 
 import time

@@ -1,8 +1,8 @@
 """One planted wrong row at a time: in the read model, in a worker's state, among the proposals.
 
-The bench plants a wrong row, runs `verify`, and then restores the row. Before the restore,
+The bench plants a wrong row, runs `verify`, and then restores the row. Before it restores the row,
 `is_there` returns True if the row was wrong the whole time. If a sale would replace the row, the
-bench doesn't sell its key during the round.
+bench doesn't sell the key of the row during the round.
 """
 
 from collections.abc import Iterator

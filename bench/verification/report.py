@@ -13,7 +13,7 @@ LONGEST_SHOWN: Final = 300
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Parameters of a run. Every `plant_every`th round has a wrong row. The kinds take turns."""
+    """Parameters of a run. Every `plant_every`th round has a wrong row; its kinds take turns."""
 
     rounds: int
     load: int
@@ -34,8 +34,8 @@ class Round:
 
     `is_there` is True if the row was still wrong at the end. `named` are the reported keys.
     `in_flight` is the number of changed rows that readers had not applied yet at the comparison.
-    `repaired` is the number of earlier tries of this round in which the wrong row was replaced and
-    nothing was reported. `seconds` is the duration of the last try.
+    `repaired` is the number of earlier tries of this round in which the stack replaced the wrong
+    row and `verify` reported nothing. `seconds` is the duration of the last try.
     """
 
     kind: str
@@ -50,19 +50,19 @@ class Round:
 
     @property
     def is_wrong(self) -> bool:
-        """Return True for a false alarm, a missed wrong row or a report of another key."""
+        """Return True for a false alarm, a missed wrong row, or a report of another key."""
         if self.exit_code == 1:
             return self.named != {self.what}
         return self.exit_code == 0 and self.is_there
 
     @property
     def is_repaired(self) -> bool:
-        """Return True if the wrong row was replaced before it was compared."""
+        """Return True if the stack replaced the wrong row before `verify` compared it."""
         return self.kind != SOUND and self.exit_code == 0 and not self.is_there
 
     @property
     def is_undecided(self) -> bool:
-        """Return True if the round proves nothing."""
+        """Return True if `verify` ended with 2, or the stack replaced the wrong row too early."""
         return self.exit_code not in (0, 1) or self.is_repaired
 
     def as_text(self) -> str:

@@ -58,12 +58,12 @@ class Counter:
         ).format(**self._names())
 
     def back(self) -> sql.Composed:
-        """Return the statement that undoes the change. A row that was replaced stays as it is."""
+        """Return the statement that undoes the change, unless the row has been replaced."""
         text = sql.SQL("UPDATE {table} SET {column} = {column} - 1 WHERE ")
         return text.format(**self._names()) + _IS_IT
 
     def is_there(self) -> sql.Composed:
-        """Return the query that finds the row while it is wrong."""
+        """Return the query that finds the wrong row while no write has replaced it."""
         return sql.SQL("SELECT FROM {table} WHERE ").format(**self._names()) + _IS_IT
 
     def _names(self) -> dict[str, sql.Composable]:
@@ -83,7 +83,7 @@ _PROPOSALS: Final = Counter(("app", "reorder_proposal"), "revision", "revision")
 def counter(connection: psycopg.Connection, which: Counter, key: str) -> Iterator[Planted]:
     """Add 1 to the column within the block.
 
-    The row keeps its offset. The next upsert of the key replaces the row.
+    The row keeps its offset. The projector's next upsert of the key replaces the row.
     """
     found = connection.execute(which.change(), {"key": key}).fetchone()
     if found is None:
@@ -97,7 +97,7 @@ def counter(connection: psycopg.Connection, which: Counter, key: str) -> Iterato
 
 
 def undecided_need(connection: psycopg.Connection, keys: Sequence[str]) -> str:
-    """Return the key of the oldest open, undecided need.
+    """Return that key of `keys` whose open need is the oldest one without a decision.
 
     Raises:
         PlantFailed: all needs of these keys are decided.
@@ -114,7 +114,7 @@ def proposal(connection: psycopg.Connection, key: str) -> Iterator[Planted]:
     """Give the proposal of an open need another id within the block. So the need has no proposal.
 
     The new id belongs to an earlier generation. When a worker sends the open need again, the
-    proposal of the need supersedes the renamed row.
+    actuator writes its proposal again, which supersedes the renamed row.
     """
     need = connection.execute(_NEED, {"key": key}).fetchone()
     if need is None:

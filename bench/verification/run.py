@@ -30,7 +30,7 @@ Progress = Callable[[str], None]
 def run(
     settings: Connections, owner: Callable[[int], int | None], plan: Plan, progress: Progress
 ) -> Report:
-    """Trade, compare repeatedly, and compare once more at rest."""
+    """Trade and compare repeatedly with `verify`, then compare once more without trade."""
     shop = Shop(settings.database_url.get_secret_value(), plan.load, plan.seed)
     target = Target(settings, shop, owner, plan.timeout_s)
     shop.open()
@@ -56,7 +56,7 @@ def _rounds(target: Target, report: Report, progress: Progress) -> None:
 
 
 def _round(target: Target, kind: str, number: int) -> Round:
-    """Compare once, or up to three times if the wrong row is repaired before it is compared."""
+    """Compare; up to twice again if the stack replaced the wrong row before `verify` saw it."""
     one = _compared(target, kind, number, 0)
     while one.is_repaired and one.repaired + 1 < _TRIES:
         one = _compared(target, kind, number, one.repaired + 1)
@@ -85,7 +85,7 @@ def _compared(target: Target, kind: str, number: int, repaired: int) -> Round:
 
 
 def _named(answer: VerifyReport | BehindReport) -> frozenset[str]:
-    """Return the keys that differ, and the ids of needs with too many orders."""
+    """Return keys that differ or lack a need, and keys or need ids with duplicates."""
     if isinstance(answer, BehindReport):
         return frozenset()
     found = [*answer.keys, *answer.windows, *answer.reorders.missing, *answer.reorders.duplicates]

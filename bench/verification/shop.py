@@ -80,9 +80,10 @@ class Shop:
         return f"{self.location}|{sku}"
 
     def open(self) -> None:
-        """Count all items.
+        """Write a count of each item.
 
-        Then give a policy to the items that need an order, and sell one unit of each other item.
+        Then give a policy to the items `NEEDED`, so that the rules open needs, and sell one unit of
+        each other item.
         """
         sold = [*HOT, *_OTHERS, *AT_REST]
         with psycopg.connect(self.url, autocommit=True) as connection:
@@ -156,7 +157,7 @@ class Shop:
                         self._order(connection, chance.choice(ordered), f"b{number}")
 
     def _order(self, connection: psycopg.Connection, sku: str, run: str) -> None:
-        """Order an item, then have the supplier confirm less."""
+        """Write an order line, then a confirmation of fewer units."""
         asked = {"location": self.location, "sku": sku, "run": run}
         connection.execute(_ORDER, asked)
         connection.execute(_CONFIRM, asked)

@@ -68,7 +68,7 @@ class Target:
 
 @contextmanager
 def changelog_level(target: Target, key: str) -> Iterator[Planted]:
-    """Write a level record with one unit more; write the right one after the block."""
+    """Write a level record with one unit too many; write the right record after the block."""
     _name, right = _newest(target.settings, ON_HAND_CHANGELOG, key, key.encode())
     with _record(
         target.settings, ON_HAND_CHANGELOG, key, (key.encode(), _changed(right, 1))
@@ -81,7 +81,7 @@ def changelog_level(target: Target, key: str) -> Iterator[Planted]:
 
 @contextmanager
 def changelog_window(target: Target, key: str) -> Iterator[Planted]:
-    """Write a window record with one unit sold more; write the right one after the block."""
+    """Write a window record with one sold unit too many; write the right record afterwards."""
     name, right = _newest(target.settings, SALES_WINDOWS_CHANGELOG, key, f"{key}@".encode())
     inv_key, row, position = decode_window(right)
     wrong = encode_window(inv_key, replace(row, sold_units=row.sold_units + 1), position)
@@ -96,8 +96,8 @@ def changelog_window(target: Target, key: str) -> Iterator[Planted]:
 def worker_state(target: Target, sku: str) -> Iterator[Planted]:
     """Make a worker restore a wrong level. It continues from that level until the block ends.
 
-    The key is sold within the block. No sale repairs the state, because each sale changes the wrong
-    number by one unit.
+    The key is sold within the block. No sale repairs the state, because each sale only subtracts a
+    unit from the wrong number.
     """
     _restore(target, sku, units=1, surplus=1)
     try:
@@ -110,8 +110,8 @@ def worker_state(target: Target, sku: str) -> Iterator[Planted]:
 def _restore(target: Target, sku: str, *, units: int, surplus: int) -> None:
     """Make the key's worker restore a level with `units` more; check that it uses this level.
 
-    The worker is killed right after the record is written. A worker that stops in order would write
-    a snapshot of its memory, and the next start would read only later records.
+    The bench kills the worker right after it has written the record. A worker that stops normally
+    writes a snapshot of its memory. Then its next start would read only later records.
     """
     key, settings = target.shop.key(sku), target.settings
     for _ in range(_TRIES):
@@ -139,7 +139,7 @@ def _kill(target: Target, partition: int) -> None:
 
 
 def _surplus(target: Target, sku: str) -> int:
-    """Return the read model's units minus the sum of the facts. Sales of the item pause."""
+    """Return the read model's units minus the sum of the facts, while sales of the item pause."""
     key = target.shop.key(sku)
     with target.shop.without_sales(sku), target.reading() as connection:
         target.wait_until_now()

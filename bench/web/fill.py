@@ -1,7 +1,8 @@
 """Fill a migrated database with a generated retailer: reference data, read model, proposals.
 
-Each key is a copy of one of 600 levels. Postgres makes the copies, so a million keys take a minute
-or two; the pipeline would need hours. Rows are written in random order, as the projector would do.
+Each key gets a copy of one of 600 levels. Postgres makes the copies, so a million keys take a
+minute or two; the pipeline would need hours. Rows are written in random order, as the projector
+would do.
 """
 
 from collections.abc import Callable, Mapping
@@ -26,7 +27,7 @@ ALTER TABLE made_level ADD place int GENERATED ALWAYS AS IDENTITY (START 0 MINVA
 CREATE TEMPORARY TABLE made_key (inv_key text, location text, sku text, supplier text,
     place int, chance int, partition int);
 """
-# `hashint8extended` gives each key its own random number; it stays the same for the same seed.
+# `hashint8extended` gives each key its own random number, the same for the same seed.
 _KEYS: Final = """
 INSERT INTO made_key
 SELECT store.code || '|' || p.code, store.code, p.code, p.supplier,

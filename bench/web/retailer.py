@@ -1,4 +1,4 @@
-"""A generated retailer for the pages: its stores, its products, and levels to copy to its keys.
+"""A generated retailer for the pages: its stores, its products, and the levels that keys copy.
 
 Everything is drawn from one seed. The same seed and number of keys give the same retailer.
 """
@@ -44,7 +44,7 @@ _CITIES: Final = ("Wien", "Berlin", "Dublin", "Lyon", "Porto", "Gent", "Turin", 
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """A store with the next `items` products of the catalogue, from number `first` on."""
+    """A store that has `items` products of the catalogue, from number `first` on."""
 
     code: str
     name: str
@@ -114,7 +114,7 @@ def _products(drawn: random.Random, number: int) -> tuple[Product, ...]:
 
 
 def _level(drawn: random.Random, number: int, now_us: int) -> Row:
-    """Return level `number` as a row with the key `KEY` and the status from `_STATUSES`."""
+    """Return level `number` as a row with the key `KEY`. The number gives the status."""
     state = _state(drawn, _status(number), now_us)
     row = stock_row(encode_level(state, ()), 0, now_us)
     return {**row, "reorder_id": None, "price_proposal_id": None}

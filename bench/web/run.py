@@ -58,7 +58,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A migrated database and the variables of a web server that uses it."""
+    """A migrated database, and the address and environment of a web server that uses it."""
 
     database_url: str
     web_url: str
@@ -184,7 +184,7 @@ def _create_person(server: Server, password: str) -> None:
 
 @contextmanager
 def _serving(server: Server) -> Iterator[Popen[bytes]]:
-    """Run the web server; it takes changes from its standard input."""
+    """Run the web server within the block. It reads changes from its standard input."""
     log = server.directory / "web.log"
     with log.open("wb") as output:
         process = Popen(
@@ -221,7 +221,8 @@ def _measured(
 ) -> tuple[Page, ...]:
     """Request each page once a round. Every second round is in reverse order.
 
-    So a busy minute of the machine doesn't affect only one page. A first round is not counted.
+    So a busy minute of the machine affects more than one page. One more round before all others is
+    not measured.
     """
     found: dict[str, list[Answer]] = {case.name: [] for case in wanted}
     for case in wanted:

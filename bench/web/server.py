@@ -24,7 +24,7 @@ class InputFeed:
     """A feed that publishes the level records of standard input to the hub."""
 
     def begin_at(self, offsets: dict[int, int]) -> None:
-        """Ignore the read model's offsets, because the input has only later changes."""
+        """Do nothing with the read model's offsets: the input has only later changes."""
 
     async def run(self) -> None:
         """Publish each line until the input ends, so that the server ends with the bench."""

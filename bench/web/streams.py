@@ -37,7 +37,7 @@ class Fanout:
 
 
 class _Stream:
-    """One open event stream, its first line, and the last bytes that it received."""
+    """One open event stream: its connection, and the response's first line and last bytes."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader, self._writer = reader, writer
@@ -73,7 +73,7 @@ class _Stream:
 
 
 def measure(url: str, address: str, cookies: str, publish: Publish, plan: Sequence[int]) -> Fanout:
-    """Open `plan[0]` streams at `address`, publish `plan[1]` changes one after another.
+    """Open `plan[0]` streams at `address`, then publish `plan[1]` changes one after another.
 
     Raises:
         BenchFailed: a stream was refused, ended, or missed a change.
@@ -114,7 +114,7 @@ async def _measure(
 
 
 async def _opened(url: str, address: str, cookies: str, number: int) -> list[_Stream]:
-    """Open the streams, at most 50 at a time. Each has received its first event `age`."""
+    """Open the streams, at most 50 at a time. Return them when each has got its event `age`."""
     place = urlsplit(url)
     request = (
         f"GET {address} HTTP/1.1\r\nHost: {place.netloc}\r\nCookie: {cookies}\r\n"

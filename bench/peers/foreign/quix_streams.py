@@ -3,8 +3,9 @@
 The program runs in an environment with Quix Streams.
 
 State is in RocksDB with changelog topics, the default of Quix. Quix deletes a closed window from
-the changelog, possibly in the commit that wrote it. Then the window could not be compared. So the
-grace is longer than the time span of the input. A longer grace hardly changes the cost per line.
+the changelog, possibly in the commit that wrote it. Then the bench could not compare the window. So
+the grace is longer than the time span of the input, and no window closes. A longer grace hardly
+changes the cost per line.
 """
 
 import argparse
