@@ -47,7 +47,7 @@ class Product(models.Model):
         help_text=gettext_noop("It can't be changed later."),
     )
     name = models.CharField(
-        max_length=LONGEST_NAME, help_text=gettext_noop("As pages and orders show it.")
+        max_length=LONGEST_NAME, help_text=gettext_noop("Pages and orders show this name.")
     )
     department = models.CharField(max_length=LONGEST_DEPARTMENT, blank=True, default="")
 
@@ -75,7 +75,7 @@ class Location(models.Model):
         ),
     )
     name = models.CharField(
-        max_length=LONGEST_NAME, help_text=gettext_noop("As pages and orders show it.")
+        max_length=LONGEST_NAME, help_text=gettext_noop("Pages and orders show this name.")
     )
     kind = models.CharField(max_length=9, choices=_KINDS, default=STORE)
     address = models.TextField(
@@ -107,7 +107,7 @@ class Supplier(models.Model):
         help_text=gettext_noop("Policies of items contain this code. It can't be changed later."),
     )
     name = models.CharField(
-        max_length=LONGEST_NAME, help_text=gettext_noop("As pages and orders show it.")
+        max_length=LONGEST_NAME, help_text=gettext_noop("Pages and orders show this name.")
     )
     is_active = models.BooleanField("active", default=True)
 
@@ -167,7 +167,9 @@ class SupplierCode(models.Model):
     )
     number = models.CharField(
         max_length=LONGEST_NUMBER,
-        help_text=gettext_noop("As the supplier's papers have it. It can't be changed later."),
+        help_text=gettext_noop(
+            "Type it as the supplier's papers show it. It can't be changed later."
+        ),
     )
     sku = models.CharField("SKU", max_length=LONGEST_SKU)
     is_active = models.BooleanField("active", default=True, help_text=_INACTIVE)

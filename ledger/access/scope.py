@@ -189,8 +189,8 @@ def require_company() -> None:
     """
     if not current().everywhere:
         message = gettext_noop(
-            "This applies to every store, but you don't work for all of them. Nothing was "
-            "changed. Ask a person who works for the whole company."
+            "This page or action applies to every store, but you don't work for all of them. "
+            "Nothing was changed. Ask a person who works for the whole company."
         )
         raise OutOfScope(message)
 
@@ -199,10 +199,10 @@ def _refusal(location: str, field: str) -> str:
     if not field:
         return gettext_noop(
             "This record belongs to a store that is not one of yours. Nothing was changed. "
-            "Choose one of your own stores, or ask an operator for a membership."
+            "Choose one of your own stores, or ask an operator to give you access to this store."
         )
     return Message(
         "%(location)s is not one of your stores. Nothing was changed. "
-        "Choose one of your own stores, or ask an operator for a membership.",
+        "Choose one of your own stores, or ask an operator to give you access to this store.",
         location=location,
     )

@@ -94,15 +94,18 @@ def why_not(candidate: Candidate, *, now_us: int, as_of_us: int | None) -> str |
         ),
         (
             change > candidate.auto_permille * candidate.old_minor,
-            gettext_noop("the change is above the limit"),
+            gettext_noop("the change is larger than the largest automatic change of this item"),
         ),
         (
             candidate.new_minor < lowest,
-            gettext_noop("the floor has risen since, and this price is below it"),
+            gettext_noop("the floor has risen since the proposal, and the new price is below it"),
         ),
         (
             candidate.has_rule_price_that_day,
-            gettext_noop("the rules have set a price for that day already"),
+            gettext_noop(
+                "the rules have already set a price for the day on which the proposed price would "
+                "start"
+            ),
         ),
         (candidate.is_stopped, gettext_noop("rule-made prices are stopped")),
         (
@@ -111,7 +114,7 @@ def why_not(candidate: Candidate, *, now_us: int, as_of_us: int | None) -> str |
         ),
         (
             as_of_us is None or now_us - as_of_us > OLDEST_US,
-            gettext_noop("its stock figures are missing or more than 60 s old"),
+            gettext_noop("the stock figures of the item are missing or more than 60 s old"),
         ),
         (
             is_stale(candidate.pipeline_age_us),
@@ -141,7 +144,7 @@ def objections_to(proposals: list[str]) -> dict[str, str]:
     The reason is a clause for people.
     """
     return {
-        candidate.proposal_id: why or gettext_noop("the rules will write it within seconds")
+        candidate.proposal_id: why or gettext_noop("the rules will write the price within seconds")
         for candidate, why in _judged(_NAMED, proposals)
     }
 

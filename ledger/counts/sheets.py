@@ -153,7 +153,8 @@ def undo_entry(*, sheet_id: int, entry_id: UUID, actor: str) -> None:
         )
     if not done:
         message = Message(
-            "this entry is not on sheet %(sheet_id)s any more, or has become a count: count again",
+            "this entry can't be taken back, because it is not on sheet %(sheet_id)s any more or "
+            "is part of a count already: count the item again",
             sheet_id=sheet_id,
         )
         raise Conflict(message)
@@ -191,7 +192,7 @@ def _store(sheet: OpenSheet, entry: Entry, now: datetime) -> None:
     units = checks.integer("units", entry.units * item.pack_units)
     counted_at = checks.check_business_time("counted_at", entry.counted_at) or now
     if not checks.is_correctable(counted_at, now):
-        refuse("counted_at", counted_at, "more than 48 h ago: count again")
+        refuse("counted_at", counted_at, "counted more than 48 h ago: count the item again")
     execute(
         "INSERT INTO app.count_entry (entry_id, sheet_id, sku, units, counted_at)"
         " VALUES (%s, %s, %s, %s, %s) ON CONFLICT (entry_id) DO NOTHING",
@@ -212,7 +213,7 @@ def _draft(sheet: OpenSheet, tally: Tally, now: datetime, actor: str) -> int:
     inv_key = checks.key(sheet.location, tally.sku)
     checks.integer("units", tally.units)
     if not checks.is_correctable(tally.counted_at, now):
-        refuse("counted_at", tally.counted_at, "more than 48 h ago: count again")
+        refuse("counted_at", tally.counted_at, "counted more than 48 h ago: count the item again")
     first = _void_drafts(inv_key, now, actor)
     count_id = insert(
         "stock_count",

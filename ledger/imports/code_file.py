@@ -102,7 +102,8 @@ def _columns(titles: list[str]) -> list[str]:
         refuse(
             _FILE,
             ", ".join(titles),
-            "a first line with the columns sku and code, and optionally supplier, units, active",
+            "the first line must name the columns sku and code, and optionally supplier, units, "
+            "active",
         )
     return columns
 
@@ -131,7 +132,7 @@ def _command(given: Mapping[str, str]) -> DescribeCode:
         refuse("code", code, "must not be empty")
     if supplier:
         if units != 1:
-            refuse("units", units, "must be 1 for the code of a supplier: give the case a GTIN")
+            refuse("units", units, "must be 1 for the code of a supplier: for a case, use its GTIN")
         return DescribeSupplierCode(supplier_code(supplier, code), supplier, code, sku, is_active)
     if _ROUNDED.match(code.upper()):
         refuse(

@@ -152,7 +152,7 @@ def _refuse_reuse(first: _FirstUse, kind: str, actor: str | None, content: objec
     kind is compared.
     """
     is_known = first.content is not None
-    again = Message("Check the page, and send it again from there.")
+    again = Message("Check the page. If your values are still needed, send them from there.")
     if is_known and first.actor != actor:
         message = Message(
             "%(actor)s has already sent this form, %(at)s. Your values weren't written. %(again)s",
@@ -163,7 +163,7 @@ def _refuse_reuse(first: _FirstUse, kind: str, actor: str | None, content: objec
         raise FormReused(message)
     if first.kind != kind or (is_known and first.content != content_hash(content)):
         message = Message(
-            "This form was already sent with other values, %(at)s. The new values weren't "
+            "This form was already sent with different values, %(at)s. The new values weren't "
             "written. %(again)s",
             at=moment_text(first.at),
             again=again,

@@ -23,17 +23,17 @@ UNIQUE_MESSAGES: Final = {
     "sale_line_source_unique": gettext_noop(
         "a sale with this source and source_ref is recorded already"
     ),
-    "purchase_order_line_reorder_unique": gettext_noop("this reorder is ordered already"),
-    "shipment_line_reorder_unique": gettext_noop("a transfer for this reorder exists already"),
+    "purchase_order_line_reorder_unique": gettext_noop("this need is ordered already"),
+    "shipment_line_reorder_unique": gettext_noop("a transfer for this need exists already"),
     "price_change_proposal_unique": gettext_noop("a price was written for this proposal already"),
     "price_change_one_rule_a_day": gettext_noop(
         "the rules already changed the price of this item on that day"
     ),
     "item_location_key_unique": gettext_noop("the item is ranged here already"),
     "supplier_code_letters": gettext_noop(
-        "the supplier has this code already, with other capital letters"
+        "the supplier has this code already; only upper and lower case differ"
     ),
-    "pending_item_once": gettext_noop("this is being sent already"),
+    "pending_item_once": gettext_noop("one of the picked needs or orders is being sent already"),
 }
 
 

@@ -369,7 +369,8 @@ def refuse_odd_units(field: str, units: int, pack: int, *, allowed: bool) -> Non
             field,
             units,
             Message(
-                "a multiple of the pack of %(pack)s, or ask the purchasing lead to order it",
+                "a multiple of the pack of %(pack)s, or ask the purchasing lead to order this "
+                "number",
                 pack=pack,
             ),
         )

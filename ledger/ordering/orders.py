@@ -278,7 +278,7 @@ def _refuse_past_days(lines: Sequence[OrderLine], now: datetime) -> None:
     if past[MOST_NAMED:]:
         named.append(Message("%(past)s more", past=len(past) - MOST_NAMED))
     rule = Message(
-        "not before %(now)s: choose a later day or delete the line: %(named)s",
+        "not before %(now)s: choose a later day for each of these lines, or delete it: %(named)s",
         now=checks.day_of(now),
         named=joined(named),
     )

@@ -207,7 +207,10 @@ def _receive_announced(
         refuse(
             "shipment_line_id",
             shipment_id,
-            Message("not a delivery of order line %(line_id)s: choose one", line_id=line_id),
+            Message(
+                "not a delivery of order line %(line_id)s: choose one of its deliveries",
+                line_id=line_id,
+            ),
         )
     # Lock the line before the shipment. Otherwise two receipts of one line could deadlock.
     line = None if announced is None else locked_line(announced)

@@ -140,7 +140,8 @@ def _freshness(case: Case) -> Iterable[Reason | None]:
         yield Reason("unsettled", gettext_noop("it changed less than 60 s ago"))
     if case.stock_age_us is None or case.stock_age_us > OLDEST_US:
         yield Reason(
-            "stock_old", gettext_noop("its stock figures are missing or more than 60 s old")
+            "stock_old",
+            gettext_noop("the stock figures of the item are missing or more than 60 s old"),
         )
     elif case.requested_units != case.quantity_units:
         yield Reason(
@@ -175,8 +176,8 @@ def _group_reason(
     if not counts or reached[case.group] >= case.minimum_order_minor:
         return ()
     text = Message(
-        "orders for this supplier and location come to %(reached)s, below its minimum "
-        "of %(minimum_order_minor)s",
+        "orders for this supplier and location come to %(reached)s, below the "
+        "supplier's minimum of %(minimum_order_minor)s",
         reached=amount_text(reached[case.group]),
         minimum_order_minor=amount_text(case.minimum_order_minor),
     )

@@ -63,7 +63,11 @@ class Route:
     def keys(self) -> tuple[str, str]:
         """Return the keys of source and destination; raise `ServiceError` if a value is invalid."""
         if self.source == self.destination:
-            refuse("destination", self.destination, "a transfer goes to another location")
+            refuse(
+                "destination",
+                self.destination,
+                "must differ from the location that sends the units",
+            )
         checks.integer("units", self.units, 1)
         problem = checks.location_problem(self.destination)
         if problem:

@@ -47,10 +47,10 @@ FINE: dict[str, Any] = {
     [
         ({}, {"price_mode": "advise"}, "a person has to approve each price"),
         ({}, {"signal": "below_floor"}, "below its floor"),
-        ({"new_minor": 900}, {"new_minor": 899}, "above the limit"),
-        ({"new_minor": 1100}, {"new_minor": 1101}, "above the limit"),
+        ({"new_minor": 900}, {"new_minor": 899}, "larger than the largest automatic change"),
+        ({"new_minor": 1100}, {"new_minor": 1101}, "larger than the largest automatic change"),
         ({"cost_minor": 600}, {"cost_minor": 601}, "floor has risen"),
-        ({}, {"has_rule_price_that_day": True}, "that day already"),
+        ({}, {"has_rule_price_that_day": True}, "already set a price for the day"),
         ({}, {"is_stopped": True}, "stopped"),
         ({}, {"settled_since_us": NOW_US - MINUTE_US + 1}, "within the last minute"),
         ({}, {"pipeline_age_us": MINUTE_US + 1}, "no heartbeat"),
@@ -71,8 +71,8 @@ def test_each_condition_holds_on_one_side_and_objects_on_the_other(
     ("as_of_us", "why"),
     [
         (NOW_US - MINUTE_US, None),
-        (NOW_US - MINUTE_US - 1, "its stock figures are missing or more than 60 s old"),
-        (None, "its stock figures are missing or more than 60 s old"),
+        (NOW_US - MINUTE_US - 1, "the stock figures of the item are missing or more than 60 s old"),
+        (None, "the stock figures of the item are missing or more than 60 s old"),
     ],
 )
 def test_no_price_is_written_from_old_numbers(as_of_us: int | None, why: str | None) -> None:
@@ -106,7 +106,7 @@ def written(ledger: psycopg.Connection) -> list[tuple[Any, ...]]:
 
 
 def test_a_due_price_is_written_once_by_the_system(ledger: psycopg.Connection, due: str) -> None:
-    assert objections_to([due]) == {due: "the rules will write it within seconds"}
+    assert objections_to([due]) == {due: "the rules will write the price within seconds"}
 
     assert (write_due(), write_due()) == (1, 0)
 
@@ -221,7 +221,10 @@ def test_a_rule_made_price_of_the_day_of_writing_holds_the_next_one_back(
     )
 
     assert write_due() == 0
-    assert objections_to([due])[due] == "the rules have set a price for that day already"
+    assert (
+        objections_to([due])[due]
+        == "the rules have already set a price for the day on which the proposed price would start"
+    )
 
 
 def test_a_rule_made_price_of_another_day_does_not(ledger: psycopg.Connection, due: str) -> None:

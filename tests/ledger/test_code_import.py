@@ -83,7 +83,7 @@ WRONG = [
     (f"MUG,{OLD},,,", "This is a code of LAMP, deactivated: check the number"),
     (f"LAMP,{NUMBER},ACME,,", "This is a code of MUG: check the number"),
     ("MUG,M-1,NOBODY,,", "No supplier has the code NOBODY: add it first"),
-    ("MUG,M-1,ACME,6,", "Units: must be 1 for the code of a supplier: give the case a GTIN"),
+    ("MUG,M-1,ACME,6,", "Units: must be 1 for the code of a supplier: for a case, use its GTIN"),
     ("MUG,036000291452,,0,", "Units: a whole number from 1 to 10,000"),
     ("MUG,036000291452,,x,", "Units: a whole number from 1 to 10,000"),
     ("MUG,036000291452,,,maybe", "Active: yes or no; got “maybe”."),
@@ -110,10 +110,10 @@ def test_every_wrong_row_is_listed_at_once(coded: psycopg.Connection) -> None:
 @pytest.mark.parametrize(
     ("content", "rule"),
     [
-        ("", "a first line with the columns sku and code"),
-        ("code\n1", "a first line with the columns sku and code"),
-        ("sku,code,price\n", "a first line with the columns sku and code"),
-        ("sku,code,code\n", "a first line with the columns sku and code"),
+        ("", "the first line must name the columns sku and code"),
+        ("code\n1", "the first line must name the columns sku and code"),
+        ("sku,code,price\n", "the first line must name the columns sku and code"),
+        ("sku,code,code\n", "the first line must name the columns sku and code"),
         ('sku,code\nMUG,"1', "line 2 is no CSV"),
         ("sku,code\n" + "MUG,1\n" * (MOST_ROWS + 1), "at most 5,000 rows"),
         ("x" * (MOST_CHARACTERS + 1), "at most 500,000 characters"),

@@ -141,7 +141,7 @@ def test_a_command_id_that_meets_another_subject_is_refused_aloud(
     done = call(first, command)
 
     assert call(first, command) == done
-    with pytest.raises(FormReused, match="already sent with other values"):
+    with pytest.raises(FormReused, match="already sent with different values"):
         call(second, command)
 
 
@@ -161,8 +161,9 @@ def test_the_same_content_returns_the_first_result_and_other_content_is_refused(
 
     assert again == first
     assert re.fullmatch(
-        r"This form was already sent with other values, \d{4}-\d\d-\d\d \d\d:\d\d UTC\. The new"
-        r" values weren't written\. Check the page, and send it again from there\.",
+        r"This form was already sent with different values, \d{4}-\d\d-\d\d \d\d:\d\d UTC\. The new"
+        r" values weren't written\. Check the page\. If your values are still needed, send them"
+        r" from there\.",
         str(refused.value),
     )
     assert adjusted(shelf) == [(1,)]

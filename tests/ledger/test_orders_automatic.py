@@ -88,7 +88,7 @@ def test_needs_of_one_group_reach_the_minimum_together() -> None:
     found = reasons_to_wait([asked, second, elsewhere])
 
     assert [len(found[name]) for name in ("R:1", "R:2", "R:3")] == [0, 0, 1]
-    assert "€42.00, below its minimum of €84.00" in found["R:3"][0].text
+    assert "€42.00, below the supplier's minimum of €84.00" in found["R:3"][0].text
 
 
 def test_a_need_that_waits_does_not_help_its_group() -> None:

@@ -220,7 +220,10 @@ def test_a_draft_whose_day_is_over_is_marked_and_its_order_refused_by_name(
 
     assert "due day is over. Open it and move the day" in page
     assert refused.status_code == 422
-    assert f"choose a later day or delete the line: line {late} (S, 2026-03-02)" in text(refused)
+    assert (
+        f"choose a later day for each of these lines, or delete it: line {late} (S, 2026-03-02)"
+        in text(refused)
+    )
     assert post(client, late, "re_date", due_on="2099-03-02").status_code == 302
     assert "due day is over" not in text(client.get("/orders/order?ref=X-1"))
 

@@ -49,7 +49,7 @@ def test_a_draft_whose_day_passed_while_it_waited_is_not_sent_with_it(
 
     assert (refused.value.field, refused.value.value) == ("due_on", yesterday)
     assert refused.value.rule == (
-        f"not before {today(ledger)}: choose a later day or delete the line: "
+        f"not before {today(ledger)}: choose a later day for each of these lines, or delete it: "
         f"line {late} (S, {yesterday})"
     )
     assert line(ledger, late) == ("draft", 10, None, 0)

@@ -243,7 +243,7 @@ def test_a_command_id_belongs_to_one_item(ledger: psycopg.Connection) -> None:
     command = UUID(int=7)
     range_new_item(item=NewItem("L", "S", {}), actor="ann", command_id=command)
 
-    with pytest.raises(FormReused, match="already sent with other values"):
+    with pytest.raises(FormReused, match="already sent with different values"):
         range_new_item(item=NewItem("L", "T", {}), actor="ann", command_id=command)
 
 

@@ -178,7 +178,7 @@ def test_a_need_that_was_answered_meanwhile_keeps_the_input(
     ("fields", "rule"),
     [
         ({"units": 0}, "a whole number from 1"),
-        ({"source": "L"}, "a transfer goes to another location"),
+        ({"source": "L"}, "must differ from the location that sends the units"),
         ({"sku": "T"}, "a need of Lane for T"),
         ({"due_on": "soon"}, "a day like"),
     ],

@@ -80,7 +80,7 @@ def test_a_transfer_to_where_it_is_keeps_the_form(places: psycopg.Connection) ->
     answer = person("associate").post("/transfers/ask", {**form, "command_id": str(uuid4())})
 
     assert answer.status_code == 422
-    assert "a transfer goes to another location" in text(answer)
+    assert "must differ from the location that sends the units" in text(answer)
     assert 'name="sku" value="S"' in answer.content.decode()
 
 
