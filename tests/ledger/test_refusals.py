@@ -220,7 +220,7 @@ def test_a_day_that_is_none_is_refused_with_the_next_step(
     status, page = listed(person("operator"), f"?day={day}")
 
     assert status in (400, 422)
-    assert status == 400 or "Choose a day, or none for all days." in page
+    assert status == 400 or "Choose a day, or leave the field empty for all days." in page
 
 
 def test_the_last_and_the_first_day_of_the_calendar_are_days(record: psycopg.Connection) -> None:

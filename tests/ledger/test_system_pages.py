@@ -110,9 +110,8 @@ def test_what_a_replay_cannot_help_is_not_sent(inbox: psycopg.Connection, reason
         replay([fine, record], reason="try", actor="op")
 
     shown = person("operator").get(f"/system/rejected/{record}").content.decode()
-    told = (
-        f"Sending this record again would not help: {html.escape(WHAT_TO_DO[reason])}. Then dismiss"
-    )
+    instead = html.escape(WHAT_TO_DO[reason])
+    told = f"Sending this record again would not help. Do this instead: {instead}. Then dismiss"
     assert (told in shown, "Send again" in shown) == (True, False)
     assert inbox.execute("SELECT count(*) FROM app.rejected_mark").fetchone() == (0,)
     assert not preview(record).can_replay

@@ -86,7 +86,13 @@ def disable_person(*, name: str, actor: str) -> None:
     """Disable an account: its sessions, open pages, invitations and tokens end."""
     with ledger_transaction():
         user = _locked(name)
-        _refuse_last_operator(user, "disabled")
+        _refuse_last_operator(
+            user,
+            gettext_noop(
+                "%(get_username)s is the last active operator and can't be disabled: "
+                "give another person the role operator first"
+            ),
+        )
         user.is_active = False
         user.save(update_fields=["is_active"])
         end_invitations(user.pk)
@@ -113,7 +119,13 @@ def set_roles(*, name: str, roles: Collection[str], actor: str) -> None:
         user = _locked(name)
         before = sorted(user.groups.values_list("name", flat=True))
         if OPERATOR not in roles:
-            _refuse_last_operator(user, gettext_noop("left without this role"))
+            _refuse_last_operator(
+                user,
+                gettext_noop(
+                    "%(get_username)s is the last active operator and can't lose this role: "
+                    "give it to another person first"
+                ),
+            )
         _write_roles(user, roles)
         detail: dict[str, object] = {"roles": [before, sorted(roles)]}
         if ({*roles} - {*before}) & {*settings.SECOND_FACTOR_ROLES}:
@@ -261,16 +273,10 @@ def _write_store_access(user: User, places: StoreAccess, actor: str) -> None:
     )
 
 
-def _refuse_last_operator(user: User, done: str) -> None:
-    """Raise `Conflict` if no other active account could manage people afterwards."""
+def _refuse_last_operator(user: User, why: str) -> None:
+    """Raise `Conflict` with the text `why` if no other active account could manage people then."""
     execute("SELECT pg_advisory_xact_lock(hashtextextended('last operator', 18))")
     operators = User.objects.filter(is_active=True, groups__name=OPERATOR)
     is_one = operators.filter(pk=user.pk).exists()
     if is_one and not operators.exclude(pk=user.pk).exists():
-        message = Message(
-            "%(get_username)s is the last active operator and can't be %(done)s: "
-            "give another person the role first",
-            get_username=user.get_username(),
-            done=Message(done),
-        )
-        raise Conflict(message)
+        raise Conflict(Message(why, get_username=user.get_username()))

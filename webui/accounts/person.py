@@ -28,7 +28,7 @@ class StoreAccess:
             refuse(
                 "stores",
                 self.text,
-                gettext_noop("no stores and regions for a person who works everywhere"),
+                gettext_noop("leave stores and regions empty for a person who works everywhere"),
             )
         for field, codes in (("stores", self.stores), ("regions", self.regions)):
             for code in codes:

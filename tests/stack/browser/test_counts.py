@@ -41,7 +41,7 @@ def open_sheet(visitor: Visitor, shop: Shop) -> Page:
 
 def hand_in(page: Page) -> None:
     page.get_by_role("button", name="Hand the sheet in").click()
-    expect(page.get_by_text("handed in. Another person approves")).to_be_visible()
+    expect(page.get_by_text("handed in. Another person has to approve")).to_be_visible()
 
 
 def variances(page: Page) -> tuple[str, str]:
@@ -139,7 +139,7 @@ def test_a_sheet_is_handed_in_though_a_scan_came_while_the_tallies_did(
     let_go(page, 1)  # the second scan
     let_go(page, 1)  # its tallies
 
-    expect(page.get_by_text("handed in. Another person approves")).to_be_visible()
+    expect(page.get_by_text("handed in. Another person has to approve")).to_be_visible()
 
 
 def test_a_reload_and_a_lost_network_lose_no_scan(

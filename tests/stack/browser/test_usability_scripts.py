@@ -87,7 +87,7 @@ def test_ten_items_are_counted_with_one_press_after_the_last_quantity(
         page.keyboard.type(f"{day.sku(number)}\n{first + number}\n", delay=15)
     hand.press(page.get_by_role("button", name="Hand the sheet in"))
 
-    expect(page.get_by_text("handed in. Another person approves")).to_be_visible()
+    expect(page.get_by_text("handed in. Another person has to approve")).to_be_visible()
     assert hand.presses <= HAND_IN
     # An earlier sheet of this shop shows the same text, so wait for the rows.
     expected = [(day.sku(number), first + number) for number in range(ITEMS)]

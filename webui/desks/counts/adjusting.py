@@ -79,8 +79,8 @@ class Effect:
             if there is not None and moved < 0 and there + moved < 0:
                 after = units_text(there + moved)
                 return gettext(
-                    "The record has %(there)s %(words)s, so %(after)s would remain. Check item, "
-                    "reason and units."
+                    "The stock record shows %(there)s %(words)s, so %(after)s would remain. "
+                    "Check item, reason and units."
                 ) % {"there": units_text(there), "words": words, "after": after}
         return ""
 

@@ -269,7 +269,9 @@ def submit(request: HttpRequest, sheet_id: int) -> HttpResponse:
         return _show_sheet(request, sheet_id, form, refused=done.refused, status=422)
     items = counted_text(len(done.count_ids), "item")
     messages.success(
-        request, gettext("%(items)s handed in. Another person approves.") % {"items": items}
+        request,
+        gettext("%(items)s handed in. Another person has to approve the counts.")
+        % {"items": items},
     )
     found = selectors.sheet(sheet_id)
     # The next sheet is usually one of the same store.

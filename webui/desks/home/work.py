@@ -189,7 +189,8 @@ def _requests(_location: str) -> Iterable[Waiting]:
         urgency=TODAY,
         what=gettext("Requests to confirm"),
         items=len(found),
-        note=gettext("asked by %(people)s; another operator confirms") % {"people": people},
+        note=gettext("asked for by %(people)s; another operator has to confirm")
+        % {"people": people},
         step=gettext("Open the request"),
         url=reverse("history-request", args=[found[0].id]),
         oldest=found[0].requested_at,

@@ -74,8 +74,8 @@ class AccountManager:
         """Raise PermissionDenied for roles or stores that this person may not give."""
         if not self._covers(roles, places):
             message = Message(
-                "You may give the roles %(roles)s in your own stores. Nothing was "
-                "changed. Ask an operator for others.",
+                "You may give the roles %(roles)s in your own stores. Nothing was changed. For "
+                "other roles or stores, ask an operator.",
                 roles=", ".join(self.roles),
             )
             raise PermissionDenied(message)

@@ -24,9 +24,9 @@ def refused(request: HttpRequest) -> HttpResponse:
     try:
         day = DayForm({"day": query_text(request, "day", 40)}).cleaned()["day"]
     except ServiceError as error:
-        said = gettext("%(error)s No row was read. Choose a day, or none for all days.") % {
-            "error": refused_text(error)
-        }
+        said = gettext(
+            "%(error)s No row is shown. Choose a day, or leave the field empty for all days."
+        ) % {"error": refused_text(error)}
         return _show_refused(request, RefusedFilters(account, None), [], refusal=said, status=422)
     filters, text = RefusedFilters(account, day), query_text(request, "before", 40)
     before = int(text) if is_digits(text) else None

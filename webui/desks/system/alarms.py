@@ -200,7 +200,7 @@ def of_webhooks(found: Trouble) -> list[Alarm]:
         what = gettext("%(webhooks)s stopped by the sender; events wait") % {
             "webhooks": counted_text(found.halted, "webhook")
         }
-        action = gettext("Read its reason, then resume or delete it.")
+        action = gettext("Read why each webhook was stopped, then resume or delete it.")
         raised.append(Alarm(WARN, what, None, action, url=url))
     if found.messages:
         more = gettext(" or more") if found.messages >= MOST_COUNTED else ""
@@ -209,7 +209,7 @@ def of_webhooks(found: Trouble) -> list[Alarm]:
             "more": more,
         }
         since = us_of(found.oldest) if found.oldest else None
-        action = gettext("Repair the receiver, then replay them.")
+        action = gettext("Repair the receiver, then send the messages again.")
         raised.append(Alarm(WARN, what, since, action, url=url))
     return raised
 

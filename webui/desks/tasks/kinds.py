@@ -236,11 +236,12 @@ def _stale(numbers: Numbers) -> str:
     partitions = numbers.get("never_heard")
     if partitions:
         return gettext(
-            "No heartbeat has ever come from %(partitions)s. Nothing is approved by rule."
+            "No heartbeat has ever come from %(partitions)s. Meanwhile no rule approves orders or "
+            "prices."
         ) % {"partitions": counted_text(int(partitions), "partition")}
-    return gettext("No heartbeat has arrived since %(since)s. Nothing is approved by rule.") % {
-        "since": when(datetime.fromisoformat(numbers["as_of"]))
-    }
+    return gettext(
+        "No heartbeat has arrived since %(since)s. Meanwhile no rule approves orders or prices."
+    ) % {"since": when(datetime.fromisoformat(numbers["as_of"]))}
 
 
 KINDS: Final[Mapping[str, Kind]] = {
@@ -317,7 +318,10 @@ KINDS: Final[Mapping[str, Kind]] = {
     kinds.UNKNOWN_ITEM: Kind(
         gettext_noop("Unknown item"),
         lambda numbers: (
-            gettext("Facts without a ranged item add up to %(numbers)s on hand.")
+            gettext(
+                "The item is not in the range of this location, but its facts add up to "
+                "%(numbers)s on hand."
+            )
             % {"numbers": _units(numbers)}
         ),
         gettext_noop("Range it"),
