@@ -144,7 +144,7 @@ def test_an_adjustment_says_what_it_means_before_it_is_booked(shelf: psycopg.Con
     again = ann.get(booked.headers["Location"])
 
     assert "S now has 20 on hand." in text(shown)
-    assert "on hand −26 , unavailable +26 , worth €104.00" in text(shown)
+    assert "on hand by −26 and unavailable by +26 , worth €104.00" in text(shown)
     assert "The stock record shows 20 on hand, so −6 would remain." in text(shown)
     assert "Another person has to approve it" in text(shown)
     assert booked.status_code == 302

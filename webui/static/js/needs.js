@@ -117,7 +117,7 @@ function startSends() {
     const isOver = [...deadlines.values()].some((deadline) => performance.now() >= deadline);
     if (isOver && !document.hidden && (await refresh())) {
       read();
-      if (!deadlines.size) say(text("The send has ended"));
+      if (!deadlines.size) say(text("Sending has ended"));
     }
     if (deadlines.size) setTimeout(turn, SECOND_MS);
   };

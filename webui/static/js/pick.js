@@ -86,7 +86,7 @@ function tellMinimum(form, rows) {
   label.hidden = !orders;
   const box = label.querySelector("input");
   if (!orders) box.checked = false;
-  label.querySelector("span").textContent = counted("Also {number} order below its supplier's minimum", "Also {number} orders below their suppliers' minimums", orders);
+  label.querySelector("span").textContent = counted("Also send {number} order below its supplier's minimum", "Also send {number} orders below their suppliers' minimums", orders);
 }
 
 function tell() {

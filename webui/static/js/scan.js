@@ -124,7 +124,7 @@ function startEnd(queue) {
       event.preventDefault();
       event.stopPropagation();
       const left = counted("{number} entry is still on the way.", "{number} entries are still on the way.", queue.length);
-      queue.tell(`${left} ${text("Then the sheet is handed in.")}`);
+      queue.tell(`${left} ${text("After that, the sheet is handed in.")}`);
       queue.whenEmpty = () => end.requestSubmit();
       queue.send();
     },
@@ -175,7 +175,7 @@ class Queue {
       if (answer === "stop") break;
       if (answer === "again") {
         const kept = counted("The server doesn't answer. {number} entry is kept here and sent again.", "The server doesn't answer. {number} entries are kept here and sent again.", this.length);
-        this.tell(this.whenEmpty ? `${kept} ${text("Then the sheet is handed in.")}` : kept);
+        this.tell(this.whenEmpty ? `${kept} ${text("After that, the sheet is handed in.")}` : kept);
         await pause(RETRY_MS[Math.min(failures++, RETRY_MS.length - 1)]);
       } else {
         failures = 0;
