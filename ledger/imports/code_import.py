@@ -110,7 +110,9 @@ def report_text(counts: ImportedCodes, bad_rows: Sequence[BadCodeRow], *, is_wri
 
 def _write(plan: CodePlan, actor: str | None) -> None:
     if name_codes(plan.adds) != len(plan.adds):
-        message = Message("another person has added one of these codes meanwhile")
+        message = Message(
+            "another person has added one of these codes meanwhile: check the rows again"
+        )
         raise Conflict(message)
     for command in plan.adds:
         columns = asdict(command)

@@ -112,7 +112,7 @@ def refuse_other_revision(row: Proposal, decision: Decision) -> None:
     if decision.shown_revision is not None and decision.shown_revision != row.revision:
         message = Message(
             "This proposal has changed meanwhile: you saw revision %(shown_revision)s, now it "
-            "is revision %(revision)s%(asks)s, since %(updated_at)s",
+            "is revision %(revision)s%(asks)s, since %(updated_at)s: check it and decide again",
             shown_revision=decision.shown_revision,
             revision=row.revision,
             asks=row.asks,

@@ -145,7 +145,7 @@ def _newest_as_shown(inv_key: str, shown_price_id: int | None) -> TimelineRow | 
     if last is None:
         refuse("shown_price_id", shown_price_id, "this item has no price: reload the page")
     message = Message(
-        "%(inv_key)s has got another price since: %(price_minor)s from "
+        "the price of %(inv_key)s has changed since it was shown: now %(price_minor)s from "
         "%(effective_from)s on, %(kind)s, %(origin)s",
         inv_key=inv_key,
         price_minor=amount_text(last.price_minor),

@@ -145,7 +145,7 @@ def _freshness(case: Case) -> Iterable[Reason | None]:
         )
     elif case.requested_units != case.quantity_units:
         yield Reason(
-            "state_differs", gettext_noop("the newest stock figures ask for another quantity")
+            "state_differs", gettext_noop("the newest stock figures ask for a different quantity")
         )
     if is_stale(case.pipeline_age_us):
         yield Reason(

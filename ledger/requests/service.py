@@ -70,7 +70,7 @@ def ask_history(wanted: AskHistory, *, actor: str, command_id: UUID | None = Non
         execute(_LOCK)
         if fetch_value(_OPEN) >= MOST_OPEN:
             message = Message(
-                "%(most_open)s requests are open already: cancel one, or wait for their end",
+                "%(most_open)s requests are open already: cancel one, or wait until one has ended",
                 most_open=MOST_OPEN,
             )
             raise Conflict(message)

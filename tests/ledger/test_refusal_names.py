@@ -60,7 +60,7 @@ def test_a_price_that_others_have_set_is_refused_by_the_name_of_the_item() -> No
     answer = person("pricing").post(reverse("prices-item-change", args=("L", "S")), late)
 
     assert answer.status_code == 409
-    assert "Kettle at Leeds has got another price since: €9.99" in text(answer)
+    assert "The price of Kettle at Leeds has changed since it was shown: now €9.99" in text(answer)
 
 
 @pytest.mark.parametrize(

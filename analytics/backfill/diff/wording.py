@@ -13,8 +13,8 @@ KIND_TITLES: Final = {REORDER: "Reorders", PRICE: "Prices"}
 CLASS_TEXTS: Final = {
     ONLY_A: "B has no such need or proposal",
     ONLY_B: "A has no such need or proposal",
-    CHANGED: "another quantity, supplier, unit cost or price",
-    COURSE: "opened, amended or closed at another record, or with another end",
+    CHANGED: "A and B differ in quantity, supplier, unit cost or price",
+    COURSE: "A and B open, amend or close the decision at different records, or end it differently",
     EXPLANATION: "the same decision; only terms, flags or reasons differ",
 }
 TOTAL_COLUMNS: Final = ("total", "A", "B", "B minus A")

@@ -36,8 +36,10 @@ CLASSES: Final[Mapping[str, str]] = {
 MEANINGS: Final[Mapping[str, str]] = {
     "only_a": gettext_noop("B has no such need or proposal"),
     "only_b": gettext_noop("A has no such need or proposal"),
-    "changed": gettext_noop("another quantity, supplier, unit cost or price"),
-    "course": gettext_noop("opened, amended or closed at another record, or with another end"),
+    "changed": gettext_noop("A and B differ in quantity, supplier, unit cost or price"),
+    "course": gettext_noop(
+        "A and B open, amend or close the decision at different records, or end it differently"
+    ),
     "explanation": gettext_noop("the same decision; only terms, flags or reasons differ"),
 }
 DIMENSIONS: Final = ("store", "supplier", "reason", "week")
