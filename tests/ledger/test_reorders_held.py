@@ -146,7 +146,10 @@ def test_the_held_drawer_shows_what_a_rejection_holds_back_and_resumes_it(
     answer = client.post("/reorders/decide?view=held", form(need, 2, action="resume"))
 
     assert f'data-proposal="{need}"' in listed
-    assert "Held because it was rejected, until the first sale, receipt or other record" in page
+    assert (
+        "This need was rejected, so it is held until the first sale, receipt or other record"
+        in page
+    )
     assert re.search(r"after 3 Mar( 2026)?, 12:00", page)
     assert ">Resume</button>" in page
     assert ">Snooze</button>" not in page
