@@ -94,4 +94,4 @@ def test_a_manager_of_some_stores_reads_the_limit_and_gets_no_form() -> None:
     page = person("manager", "mia", stores=("L",)).get("/counts/waiting/").content.decode()
 
     assert "/counts/limit" not in page
-    assert "Adjustments above €100.00 wait here." in page
+    assert "An adjustment of more than €100.00 waits here for a second person." in page

@@ -190,7 +190,10 @@ def test_of_two_prices_by_hand_the_second_is_told_and_keeps_price_and_reason(
     )
 
     price = typed[winner]["price"]
-    other = rf"another price since: €{price} from {WHEN} on, manual, written by {winner} at {WHEN}"
+    other = (
+        rf"has changed since it was shown: now €{price} from {WHEN} on, manual,"
+        rf" written by {winner} at {WHEN}"
+    )
     assert re.search(other, said(page))
     for value in typed[loser].values():
         assert f'value="{value}"' in page.content.decode()

@@ -148,11 +148,11 @@ def test_a_price_set_on_a_page_that_is_out_of_date_is_refused(
     shown = newest_id()
     services.set_price(services.SetPrice(location="L", sku="S", price_minor=950))
 
-    with pytest.raises(Conflict, match=r"another price since: €9\.50"):
+    with pytest.raises(Conflict, match=r"has changed since it was shown: now €9\.50"):
         services.set_price(
             services.SetPrice(location="L", sku="S", price_minor=940, shown_price_id=shown)
         )
-    with pytest.raises(Conflict, match=r"another price since: €9\.50"):
+    with pytest.raises(Conflict, match=r"has changed since it was shown: now €9\.50"):
         services.roll_back_price(location="L", sku="S", shown_price_id=shown)
 
 
@@ -161,7 +161,7 @@ def test_a_page_that_showed_no_price_yet_overwrites_none(ledger: psycopg.Connect
         services.SetPrice(location="L", sku="S", price_minor=999, shown_price_id=NO_PRICE)
     )
 
-    with pytest.raises(Conflict, match=r"another price since: €9\.99"):
+    with pytest.raises(Conflict, match=r"has changed since it was shown: now €9\.99"):
         services.set_price(
             services.SetPrice(location="L", sku="S", price_minor=800, shown_price_id=NO_PRICE)
         )
@@ -322,7 +322,7 @@ def test_the_loser_of_a_race_reads_what_changed_and_keeps_what_he_typed(
 
     page = answer.content.decode()
     assert answer.status_code == 409
-    assert "another price since: €9.50" in page
+    assert "has changed since it was shown: now €9.50" in page
     assert 'value="9.25"' in page
     assert 'value="season"' in page
 
@@ -344,7 +344,7 @@ def test_a_price_before_a_scheduled_one_makes_an_older_page_out_of_date(
     )
 
     assert (first.status_code, second.status_code) == (302, 409)
-    assert "another price since: €8.80" in second.content.decode()
+    assert "has changed since it was shown: now €8.80" in second.content.decode()
     assert [row.price_minor for row in price_rows("L|S")] == [870, 880, 899, 999]
 
 

@@ -182,7 +182,7 @@ def test_a_second_rule_made_price_on_a_day_is_refused(
     other = price_proposal(ledger, proposal_id="P:L|S:1-9", new_minor=849)
     services.approve_price(proposal_id=proposal, shown_revision=1)
 
-    with pytest.raises(Conflict, match="already has a rule-made price"):
+    with pytest.raises(Conflict, match="the rules already changed the price"):
         services.approve_price(proposal_id=other, shown_revision=1)
 
 

@@ -122,5 +122,5 @@ def test_the_outgoing_leg_is_not_received(ledger: psycopg.Connection) -> None:
 
 
 def test_a_transfer_goes_somewhere_else(ledger: psycopg.Connection) -> None:
-    with pytest.raises(ServiceError, match="another location"):
+    with pytest.raises(ServiceError, match="must differ from the location that sends"):
         services.ship_transfer(services.ShipTransfer(services.Route("L", "L", "S", 6)))

@@ -64,7 +64,7 @@ def written(ledger: psycopg.Connection) -> int:
         ({"source": "M"}, "source", "M", "this location doesn't have S in its range"),
         ({"destination": "M"}, "destination", "M", "this location doesn't have S in its range"),
         ({"destination": "N"}, "destination", "N", "this location doesn't have S in its range"),
-        ({"destination": "DC-1"}, "destination", "DC-1", "another location"),
+        ({"destination": "DC-1"}, "destination", "DC-1", "must differ from the location"),
     ],
 )
 def test_both_ends_have_the_item(
