@@ -36,6 +36,10 @@ UNIQUE_MESSAGES: Final = {
     "pending_item_once": gettext_noop("one of the picked needs or orders is being sent already"),
 }
 
+_UNSTORABLE: Final = gettext_noop(
+    "a value can't be stored: check large numbers and unusual characters"
+)
+
 
 @contextmanager
 def ledger_transaction() -> Iterator[None]:
@@ -51,7 +55,7 @@ def ledger_transaction() -> Iterator[None]:
         raise _translated(refusal) from refusal
     except DatabaseError as refusal:
         if isinstance(refusal.__cause__, psycopg.DataError):
-            field, rule = "form", "a value can't be stored: check large numbers and odd characters"
+            field, rule = "form", _UNSTORABLE
             raise ServiceError(field, None, rule) from refusal
         raise
 
