@@ -74,6 +74,16 @@ def test_a_snapshot_row_after_the_first_change_is_refused_before_its_images_are_
     assert log.snapshot("sale_line", sale(2, 0, NOON)).verdict == "rejected:snapshot_after_start"
 
 
+def test_an_update_of_a_row_that_was_never_counted_does_not_count_it() -> None:
+    """So the advice for such a row is a new generation of the log, not an update of the row."""
+    log = Log(commit_us=NOON)
+    log.insert("sale_line", GOOD)
+    log.snapshot("sale_line", sale(2, 5, NOON))
+    log.update("sale_line", sale(2, 5, NOON), sale(2, 5, NOON))
+
+    assert log.state.stock.on_hand_units == -1
+
+
 @pytest.mark.domain("11.1 Rejected", "11.2 Ring members")
 def test_a_rejected_record_leaves_the_state_alone_and_stays_in_the_ring() -> None:
     log = Log(commit_us=NOON)

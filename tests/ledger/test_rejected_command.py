@@ -120,7 +120,8 @@ def test_a_replay_is_offered_only_for_records_that_it_can_repair(
     assert str(several.exception) == (
         "a replay can't repair these records. Nothing was sent. "
         "1-0-9 (count_beyond_horizon): count the item again. "
-        "1-0-10 (malformed): repair the row and write it again. Then dismiss these records"
+        "1-0-10 (malformed): repair the program that wrote the record; if `inventory verify` names"
+        " the item, begin a new generation of the log. Then dismiss these records"
     )
     assert ledger.execute("SELECT count(*) FROM app.rejected_mark").fetchone() == (0,)
 

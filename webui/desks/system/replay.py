@@ -31,14 +31,24 @@ from ledger.messages import Message, gettext_noop
 from ledger.tasks.service import RejectedRecord, mark_replayed
 
 SEND_S: Final = 10.0
+# An update of a row that was never counted repairs nothing: it takes back the former image, too.
+_REPAIR_PROGRAM: Final = gettext_noop(
+    "repair the program that wrote the record; if `inventory verify` names the item, begin a new"
+    " generation of the log"
+)
 WHAT_TO_DO: Final = {
     "count_beyond_horizon": gettext_noop("count the item again"),
-    "snapshot_after_start": gettext_noop("write the row again, as a change"),
+    "snapshot_after_start": gettext_noop(
+        "if `inventory verify` names the item, begin a new generation of the log"
+    ),
     "price_row_immutable": gettext_noop("write a new price"),
-    "key_mismatch": gettext_noop("repair the row and write it again"),
-    "malformed": gettext_noop("repair the row and write it again"),
-    "no_before_image": gettext_noop("repair the table's replica identity and the row"),
-    "no_after_image": gettext_noop("repair the row and write it again"),
+    "key_mismatch": _REPAIR_PROGRAM,
+    "malformed": _REPAIR_PROGRAM,
+    "no_before_image": gettext_noop(
+        "set the table's replica identity to FULL; if `inventory verify` names the item, begin a"
+        " new generation of the log"
+    ),
+    "no_after_image": _REPAIR_PROGRAM,
 }
 
 
