@@ -1,9 +1,10 @@
 """Write the events of proposals once per statement (decisions 0043, 0065).
 
 Until now, a trigger ran at the commit for each changed row, and read the proposal again. Now each
-statement puts the ids and changes of its rows into one row of `decision_change`. The deferred
-trigger of this row writes all events of the statement at the commit, under the lock of the action
-chain, and deletes the row. So the table is empty between transactions, and needs no WAL.
+statement adds a row to `decision_change` with the ids and changes of the rows that it has updated,
+and one of the rows that it has inserted. The deferred trigger of such a row writes its events at
+the commit, under the lock of the action chain, and deletes the row. So the table is empty between
+transactions, and needs no WAL.
 
 An INSERT with ON CONFLICT runs the trigger for updated rows before the one for inserted rows. So
 the event of a closed need comes before the event of the need that replaces it.
@@ -63,8 +64,8 @@ BEGIN
     RETURN NULL;
 END $$;
 CREATE FUNCTION app.write_{kind}_events() RETURNS trigger LANGUAGE plpgsql {_DEFINER}
--- Postgres could keep a plan that it made while the table was small.
-SET enable_seqscan = off AS $$
+-- Look up each proposal by its key. Postgres could keep a plan that it made for a small table.
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 BEGIN
     {_LOCK}
     -- As they are at the commit: an approval writes its units after its decision.

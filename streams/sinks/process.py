@@ -146,27 +146,35 @@ class _Process:
         log.info("sink stopped", records=self._records)
 
     def _process_once(self, source: SinkSource, connection: Connection, writer: Writer) -> None:
-        now_s = time.monotonic()
-        if now_s - self._beat_at_s >= HEARTBEAT_S:
-            self._finish(source, connection, writer)
-            self._beat_at_s = now_s
-            self._start_if_changed(source, connection)
-            detail = Jsonb({"records": self._records})
-            connection.execute(_HEARTBEAT, (self._sink.name, os.getpid(), detail))
+        try:
+            batch = self._read(source)
+            write = self._sink.prepare(batch) if batch else None
+        except UnreadableRecord:
+            if self._finish(source, connection, writer):
+                raise
+            return  # the record is of former topics
+        is_due = time.monotonic() - self._beat_at_s >= HEARTBEAT_S
+        if write is None and not is_due:
+            return
+        is_current = self._finish(source, connection, writer)
+        if is_due:
+            is_current = not self._start_if_changed(source, connection) and is_current
+            self._beat(connection)
+        if write is not None and is_current and not self._stopping:
+            writer.start(write)
+            self._writing = len(batch)
+
+    def _read(self, source: SinkSource) -> Sequence[SinkRecord]:
+        if not self._topics:
+            return ()
         settings = self._settings
         most = min(settings.sink_batch_records, self._sink.most_records)
-        batch = source.batch(most, settings.sink_poll_ms / 1000)
-        if batch:
-            write = self._sink.prepare(batch)
-            if self._finish(source, connection, writer):
-                writer.start(write)
-                self._writing = len(batch)
+        return source.batch(most, settings.sink_poll_ms / 1000)
 
     def _finish(self, source: SinkSource, connection: Connection, writer: Writer) -> bool:
         """Wait until the writer's batch is committed.
 
-        Return False if the batch was dropped, because the sink must read other topics. A batch that
-        the caller has read meanwhile is then of the former topics, too.
+        Return False if it was dropped. Then the batches read since are of former topics, too.
         """
         try:
             if writer.wait():
@@ -179,14 +187,24 @@ class _Process:
             return False
         return True
 
-    def _start_if_changed(self, source: SinkSource, connection: Connection) -> None:
-        """Start to read from the stored positions if the sink's topics have changed."""
+    def _beat(self, connection: Connection) -> None:
+        detail = Jsonb({"records": self._records})
+        connection.execute(_HEARTBEAT, (self._sink.name, os.getpid(), detail))
+        self._beat_at_s = time.monotonic()
+
+    def _start_if_changed(self, source: SinkSource, connection: Connection) -> bool:
+        """Start to read from the stored positions if the sink's topics have changed.
+
+        Return True if they have.
+        """
         topics = tuple(self._sink.topics(connection))
-        if topics != self._topics:
-            positions = read_positions(connection, self._sink.name)
-            source.start(topics, self._settings.partitions, positions)
-            self._topics = topics
-            log.info("sink reads", topics=topics, positions=len(positions))
+        if topics == self._topics:
+            return False
+        positions = read_positions(connection, self._sink.name)
+        source.start(topics, self._settings.partitions, positions)
+        self._topics = topics
+        log.info("sink reads", topics=topics, positions=len(positions))
+        return True
 
     def _stop(self, _number: int, _frame: object) -> None:
         self._stopping = True

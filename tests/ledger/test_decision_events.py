@@ -4,11 +4,12 @@ from dataclasses import replace
 from typing import Any
 
 import psycopg
+import pytest
 
 from cdc.contracts.decisions import ReorderEvent
 from inventory.model.ids import ReorderId
 from streams.sinks.proposals import propose
-from tests.cdc.test_records import REORDER
+from tests.cdc.test_records import PRICE, REORDER
 
 EVENTS = "SELECT subject, change FROM app.decision_event ORDER BY id"
 REVISED = "UPDATE app.reorder_proposal SET revision = revision + 1"
@@ -75,3 +76,22 @@ def test_a_statement_that_is_rolled_back_has_no_event(
 
     assert events(ledger) == [("R:L|A:1-7", "opened")]
     assert ledger.execute("SELECT * FROM app.decision_change").fetchall() == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "table"), [("need", "reorder_proposal"), ("price", "price_proposal")]
+)
+def test_an_event_has_every_column_of_its_proposal_but_two(
+    ledger: psycopg.Connection, sinks: psycopg.Connection, kind: str, table: str
+) -> None:
+    propose(sinks, [REORDER], [PRICE])
+
+    columns = ledger.execute(
+        "SELECT column_name FROM information_schema.columns"
+        " WHERE table_schema = 'app' AND table_name = %s",
+        (table,),
+    ).fetchall()
+    [(proposal,)] = ledger.execute(
+        "SELECT proposal FROM app.decision_event WHERE kind = %s", (kind,)
+    ).fetchall()
+    assert {*proposal} == {name for (name,) in columns} - {"terms", "position"}

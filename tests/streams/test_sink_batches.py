@@ -4,12 +4,14 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from signal import SIGTERM
 from threading import Event
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from cdc.contracts.versions import UnreadableRecord
 from streams.settings import SinkSettings
 from streams.sinks import actuator, process, projector
 from streams.sinks.active import RevisionSwitched
@@ -17,6 +19,7 @@ from streams.sinks.positions import Connection
 from streams.sinks.writer import Write, Writer, writing
 
 HANGS_S = 60.0
+UNREADABLE = "unreadable"
 
 
 class Source:
@@ -53,6 +56,8 @@ class Sink:
         return ("topic",)
 
     def prepare(self, batch: Any) -> Write:
+        if batch == UNREADABLE:
+            raise UnreadableRecord(batch)
         self.log.append(f"read {batch}")
         self.is_read[batch].set()
 
@@ -64,13 +69,16 @@ class Sink:
 
 
 class Postgres:
-    """A connection for which a transaction is nothing."""
+    """A connection for which a transaction is nothing. `beats` is the number of heartbeats."""
+
+    beats = 0
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
         yield
 
-    def execute(self, *_: object) -> list[tuple[object, ...]]:
+    def execute(self, statement: str, _parameters: object) -> list[tuple[object, ...]]:
+        self.beats += "service_heartbeat" in statement
         return []
 
 
@@ -83,14 +91,19 @@ def running(sink: Any, settings: SinkSettings | None = None) -> process._Process
 
 
 @contextmanager
-def loop(sink: Any, source: Any) -> Iterator[SimpleNamespace]:
-    """Yield `once()`, one step of the process, and `finish()`, the end of its last write."""
-    postgres: Any = Postgres()
+def loop(sink: Any, source: Any, postgres: Any = None) -> Iterator[SimpleNamespace]:
+    """Yield `once()`, one step of the process, and `finish()`, the end of its last write.
+
+    After `due()`, the next step writes a heartbeat. `stop()` is SIGTERM.
+    """
+    postgres = postgres or Postgres()
     found = running(sink)
     with writing(postgres) as writer:
         yield SimpleNamespace(
             once=lambda: found._process_once(source, postgres, writer),
             finish=lambda: found._finish(source, postgres, writer),
+            due=lambda: setattr(found, "_beat_at_s", 0.0),
+            stop=lambda: found._stop(SIGTERM, None),
             records=lambda: found._records,
         )
 
@@ -143,6 +156,54 @@ def test_a_batch_read_before_a_switch_was_noticed_is_dropped_too() -> None:
 
     assert sink.log == ["read A", "read B", "read C", "wrote C"]
     assert (source.starts, step.records()) == (1, 1)
+
+
+def test_a_due_heartbeat_waits_for_a_write_after_the_next_batch_is_read() -> None:
+    def write(batch: str) -> None:
+        assert batch != "A" or sink.is_read["B"].wait(HANGS_S)
+        sink.log.append(f"beats {postgres.beats}")
+
+    sink, postgres = Sink(write), Postgres()
+    with loop(sink, Source("A", "B"), postgres=postgres) as step:
+        step.once()
+        step.due()
+        step.once()
+        step.finish()
+
+    assert sink.log == ["read A", "read B", "beats 0", "wrote A", "beats 1", "wrote B"]
+
+
+def test_an_unreadable_record_of_former_topics_is_dropped_with_its_batch() -> None:
+    def write(batch: str) -> None:
+        raise RevisionSwitched(batch)
+
+    sink, source = Sink(write), Source("A", UNREADABLE)
+    with loop(sink, source) as step:
+        step.once()
+        step.once()
+
+    assert (source.starts, step.records()) == (1, 0)
+
+
+def test_an_unreadable_record_ends_the_process_after_the_former_batch_is_written() -> None:
+    sink = Sink()
+    with loop(sink, Source("A", UNREADABLE)) as step:
+        step.once()
+        with pytest.raises(UnreadableRecord):
+            step.once()
+
+    assert (sink.log, step.records()) == (["read A", "wrote A"], 1)
+
+
+def test_a_sink_that_stops_begins_no_further_write() -> None:
+    sink = Sink()
+    with loop(sink, Source("A", "B")) as step:
+        step.once()
+        step.stop()
+        step.once()
+        step.finish()
+
+    assert sorted(sink.log) == ["read A", "read B", "wrote A"]
 
 
 def test_a_failed_write_ends_the_process_before_the_next_batch_is_written() -> None:

@@ -12,7 +12,7 @@ from cdc.contracts.progress import is_heartbeat, progress_in
 from cdc.contracts.versions import with_position
 from webui.live.hub import Hub
 
-# The hub gets records at most once in this time. A person can't tell 50 ms from 0, and every
+# The hub gets records about once in this time. A person can't tell 50 ms from 0, and every
 # publication is an event for each open page.
 PUBLISH_EVERY_S: Final = 0.05
 
