@@ -27,7 +27,10 @@ class Sustained:
 
 @dataclass(frozen=True, slots=True)
 class Latency:
-    """Milliseconds from commit until changelog (`state_`) and read model (`shown_`) have a line."""
+    """Milliseconds from a sale line's commit until two stores have the line.
+
+    `state_` is the time until the changelog has it, `shown_` the time until the read model has it.
+    """
 
     lines: int
     rate_per_s: int

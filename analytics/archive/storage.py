@@ -228,7 +228,8 @@ def variables() -> Mapping[str, str]:
 def _system(url: str, _variables: frozenset[tuple[str, str]]) -> tuple[Any, str]:
     """Return the file system of a URL, and the path in it.
 
-    `_variables` is part of the cache's key. So a call with other credentials gets another client.
+    `_variables` has the `AWS_…` variables, for example the credentials. They are only part of the
+    cache's key: a call with other credentials gets another file system.
     """
     parts = urlsplit(url)
     if parts.scheme == "s3":

@@ -9,9 +9,10 @@ Beats = dict[bytes, tuple[int, bytes]]  # by key: offset and content of its newe
 
 
 def start_of(unit: ArchiveUnit) -> tuple[Partition, Beats]:
-    """Return the partition (states, dedupe ring) and heartbeats before the unit's first record.
+    """Return the partition (states, dedupe ring) and the heartbeats with which the unit starts.
 
-    Without a base run both are empty. The ring gets its newest commit time and LSN, but no
+    They are as of just before the unit's first record. Without a base run both are empty. With a
+    base run, the ring gets the newest commit time and the highest LSN of that run. It gets no
     identities of records, because the archive stores each record's dedupe verdict.
 
     Raises:

@@ -67,7 +67,10 @@ def identity(home: Home) -> Row:
 
 
 def slot(home: Home) -> Row:
-    """Check that the slot streams, that no WAL it needs is lost, and that it retains < 256 MiB."""
+    """Check that a process reads the slot, and that no WAL which this process needs is lost.
+
+    The process must also be less than 256 MiB of WAL behind.
+    """
     with reading(home) as connection:
         seen, by, damage = slot_of(connection), paused_by(connection), damage_of(connection)
     if seen is None:

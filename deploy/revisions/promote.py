@@ -100,8 +100,9 @@ def _former(settings: Connections, request: SwitchRequest) -> int:
     """Return the revision that decides now.
 
     Raises:
-        StackError: no revision decides yet, or the requested one decides already. Or the request
-            is without a comparison, and it has an approval or the former revision has workers.
+        StackError: no revision decides yet, or the requested revision decides already. A request
+            without a comparison is also refused if it has an approval, or if workers of the
+            deciding revision still run.
     """
     revision, former = request.revision, active(settings)
     if former is None or former == revision:

@@ -90,7 +90,10 @@ def spawn(
 
 
 def end(processes: Iterable[ProcessId], first: signal.Signals, *, grace_s: float = GRACE_S) -> None:
-    """Send the signal `first` to each process. Kill the groups of those alive after `grace_s` s."""
+    """Send the signal `first` to each process.
+
+    If a process is still alive after `grace_s` seconds, kill its process group.
+    """
     waiting = [process for process in processes if alive(process)]
     for process in waiting:
         send_signal(process, first)

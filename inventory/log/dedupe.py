@@ -1,7 +1,8 @@
 """The dedupe ring, which recognises records that the connector sends again (domain.md 4).
 
-It holds the identities of those records of a partition whose commit time is at most 120 s before
-the newest commit time. No identity is removed before the first change after Debezium's snapshot.
+It holds the identities of a partition's records. While the partition has only rows of Debezium's
+snapshot, the ring keeps all identities. From the first streamed change on, it recognises only
+records whose commit time is at most 120 s before the newest commit time.
 The ring depends on the log alone, so every replay of a log gives the same verdicts.
 """
 

@@ -196,8 +196,8 @@ def _regular_minor(policy: ItemLocation | None) -> int | None:
 def _candidate(policy: ItemLocation, regular_minor: int, inputs: PricingInputs) -> _Candidate | str:
     """Return the price to propose, or the reason why there is none.
 
-    The reason is a code of domain.md 11.9. If no price passes the clamps (limits of a new price),
-    it has the names of the clamps, joined by commas.
+    The reason is a code of domain.md 11.9. But if no price passes the clamps (limits of a new
+    price), the reason is the names of the clamps, joined by commas.
     """
     effective_us = effective_at_us(inputs.stream_time_us, policy.lead_minutes)
     row = in_force(inputs.timeline, effective_us)

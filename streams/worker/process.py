@@ -45,7 +45,10 @@ class WorkerProcess(faust.Worker):
 
     @override
     async def stop(self) -> None:
-        """Stop all services. Each call returns when they have stopped."""
+        """Stop all services, and return when they have stopped.
+
+        A further call doesn't stop them again. It waits for the same stop.
+        """
         if self._stopping is None:
             self._stopping = asyncio.create_task(super().stop())
         await self._stopping

@@ -188,7 +188,7 @@ class TransferDone(Schema):
     operation_id="listTransfers",
 )
 def list_transfers(request: HttpRequest, given: Query[TransferFilters]) -> TransferPage:
-    """List transfers that are planned or on their way, stuck ones, or received ones."""
+    """List the transfers of a view: `moving` (planned or on their way), `stuck` or `received`."""
     skip = number_of(given.after) or 0
     if skip > _FURTHEST:
         refuse_cursor(given.after)

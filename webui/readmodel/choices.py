@@ -25,7 +25,10 @@ def store_names() -> dict[str, str]:
 
 
 def partners() -> list[Choice]:
-    """Return all named locations, also outside the scope, for the other end of a transfer."""
+    """Return all locations that have a name, also those outside of the person's scope.
+
+    They are the choices for the other end of a transfer.
+    """
     with within(EVERYWHERE):
         return locations()
 

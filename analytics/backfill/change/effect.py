@@ -38,7 +38,7 @@ class OverlayEffect:
     problem: str
 
     def as_json(self) -> dict[str, Any]:
-        """Return the counts for scripts."""
+        """Return the numbers of rows, changed rows and changed keys, as JSON for scripts."""
         return {
             "policy_rows": self.rows,
             "policy_rows_changed": self.rows_changed,
@@ -71,9 +71,10 @@ def effect_of(
 def policy_images(
     manifest: Manifest, ends: Mapping[int, int]
 ) -> Iterator[tuple[str, bytes, dict[str, object]]]:
-    """Yield position, key and columns of each archived policy row before `ends`, by partition.
+    """Go through the partitions, and yield position, key and columns of each archived policy row.
 
-    A position is a text such as `stock.events[3]@1200`.
+    Skip rows at or after the end offset of their partition (`ends`). A position is a text such
+    as `stock.events[3]@1200`.
     """
     for number, end in sorted(ends.items()):
         for file in manifest.files(number):

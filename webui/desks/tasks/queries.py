@@ -16,7 +16,11 @@ Numbers = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One open task; `detail` has the numbers of its condition, and any supplier by name."""
+    """One open task.
+
+    `detail` has the numbers of the task's condition. If the task is about a supplier, `detail` also
+    has the supplier's name.
+    """
 
     id: int
     kind: str
