@@ -168,7 +168,7 @@ def test_items_are_counted_with_one_scan_and_one_number_each(
     for sku in ("MUG", "LAMP", "RUG"):
         shop.range(sku, 12)
     page = open_sheet(doors.log_in("associate"), shop)
-    page.get_by_label("Ask how many").check()
+    page.get_by_label("Ask for the number of units").check()
 
     page.keyboard.type("MUG\n5\nLAMP\n0\nRUG\n7\nNOPE\n1\n", delay=15)
 
@@ -191,7 +191,7 @@ def test_the_code_of_a_case_asks_for_cases_and_a_new_sheet_asks_again(
     )
     visitor = doors.log_in("associate")
     page = open_sheet(visitor, shop)
-    page.get_by_label("Ask how many").check()
+    page.get_by_label("Ask for the number of units").check()
 
     page.keyboard.type("14006381333938\n")
     expect(page.locator("#scan-state")).to_contain_text("a case of 6. How many cases?")
@@ -206,7 +206,7 @@ def test_the_code_of_a_case_asks_for_cases_and_a_new_sheet_asks_again(
     page.locator("#scan-refused").get_by_role("button", name="Close").click()
     expect(page.locator("#scan-refused")).to_be_hidden()
     page = open_sheet(visitor, shop)
-    expect(page.get_by_label("Ask how many")).to_be_checked()
+    expect(page.get_by_label("Ask for the number of units")).to_be_checked()
 
 
 def test_the_first_scan_replaces_the_item_to_count_again(

@@ -89,7 +89,7 @@ def test_pages_of_people_and_accounts_are_accessible_and_a_lost_phone_is_replace
 def test_a_shared_device_changes_the_person_with_a_name_and_a_password(doors: Doors) -> None:
     visitor, password = doors.enter(), doors.people.password
     page = visitor.open("/login/")
-    page.get_by_label("This device is shared").check()
+    page.get_by_label("Several people share this device").check()
     visitor.page.fill("[name=username]", "associate")
     visitor.page.fill("[name=password]", password)
     page.get_by_role("button", name="Log in").click()
@@ -107,7 +107,7 @@ def test_a_shared_device_changes_the_person_with_a_name_and_a_password(doors: Do
     page.keyboard.press("Enter")
     page.wait_for_url("**/tasks/?for=all")
     page.get_by_role("button", name="Change person").click()
-    page.get_by_label("This device is shared").uncheck()
+    page.get_by_label("Several people share this device").uncheck()
     expect(page.get_by_role("group", name="People of this device")).to_be_hidden()
     assert page.evaluate("() => localStorage.getItem('inventory-names')") is None
     assert faults == []

@@ -79,7 +79,7 @@ def test_ten_items_are_counted_with_one_press_after_the_last_quantity(
     page, first = hand.page, 10 * (1 + [*WINDOWS].index(by))
     hand.choose(page.get_by_label("Location"), day.shop.location.title())
     hand.press(page.get_by_role("button", name="Start a sheet"))
-    hand.press(page.get_by_label("Ask how many"))
+    hand.press(page.get_by_label("Ask for the number of units"))
     expect(page.get_by_label("Scan or type a code")).to_be_focused()
     hand.presses = 0
 

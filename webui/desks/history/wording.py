@@ -34,8 +34,8 @@ CLASSES: Final[Mapping[str, str]] = {
     "explanation": gettext_noop("Explanation only"),
 }
 MEANINGS: Final[Mapping[str, str]] = {
-    "only_a": gettext_noop("B has no such need or proposal"),
-    "only_b": gettext_noop("A has no such need or proposal"),
+    "only_a": gettext_noop("Run B has no such need or proposal"),
+    "only_b": gettext_noop("Run A has no such need or proposal"),
     "changed": gettext_noop("A and B differ in quantity, supplier, unit cost or price"),
     "course": gettext_noop(
         "A and B open, amend or close the decision at different records, or end it differently"
