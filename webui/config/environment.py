@@ -50,7 +50,7 @@ class WebEnvironment(BaseSettings):
     # Address and port on which the sender of webhooks serves /metrics. Port 0 turns it off.
     webhook_metrics_host: str = Field(default="127.0.0.1", min_length=1, max_length=200)
     webhook_metrics_port: int = Field(default=0, ge=0, le=65_535)
-    # IANA name of the time zone in which pages say "today 02:31".
+    # IANA name of the stores' time zone. Pages show local times, such as "today 02:31", in it.
     time_zone: str = Field(default="UTC", max_length=64)
 
     @field_validator("time_zone")
