@@ -125,7 +125,7 @@ class PicksForm(PageForm):
         return any(text.partition("@")[2] == reorder_id for text in self.ticked)
 
     def units_in_packs(self, reorder_id: str, pack: int) -> int | None:
-        """Return the typed number of packs of a need times `pack`; None if it is no number."""
+        """Return the typed packs of a need times `pack`; None for all but a whole number from 1."""
         text = self.packs.get(reorder_id, "")
         return pack * int(text) if _is_count(text) else None
 

@@ -56,7 +56,7 @@ class FactPage:
 
     @property
     def newer_to(self) -> int:
-        """The position (`fact_page`) of the last fact on the page that shows the newer facts."""
+        """The position (`fact_page`) of the last fact on the page with the next newer facts."""
         return self.facts[-1].place + explain.FACTS_SHOWN if self.facts else 0
 
 

@@ -18,8 +18,8 @@ Numbers = Mapping[str, Any]
 class Task:
     """One open task.
 
-    `detail` has the numbers of the task's condition. If the task is about a supplier, `detail` also
-    has the supplier's name.
+    `detail` has the numbers of the task's condition. If it names a supplier, it has the supplier's
+    name instead of the code.
     """
 
     id: int

@@ -141,7 +141,7 @@ def request_transfer(request: HttpRequest) -> HttpResponse:
     if form.text("reorder_id") and DECIDE_REORDERS not in abilities(request.user):
         message = gettext_noop(
             "This transfer answers a need, so only people with the right to decide reorders can "
-            "request or send it. Nothing was changed."
+            "request it, or send it without a request. Nothing was changed."
         )
         raise PermissionDenied(message)
 
