@@ -102,7 +102,7 @@ def refuse_unlisted(manifest: Manifest) -> None:
 
 
 def unlisted(manifest: Manifest) -> Iterator[Path]:
-    """Yield each file that no manifest line lists, unless it follows the last listed offset."""
+    """Yield each partition's files that no line lists, except after its last listed offset."""
     return (path for path in _unlisted(manifest) if not _is_ahead(manifest, path))
 
 

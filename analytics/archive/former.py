@@ -102,8 +102,8 @@ def _range(path: Path, end: int) -> Range:
     """Return the offsets in the file's name.
 
     Raises:
-        ValueError: the file is no archive file, or its first offset is below `end`, the end of the
-            previous file.
+        ValueError: the file is no archive file, its last offset is below its first, or its first
+            offset is below `end`, the end of the previous readable file.
     """
     named = _NAMED.fullmatch(path.name)
     if named is None:

@@ -78,8 +78,8 @@ def compare(former: Iterable[FormerPartition], manifest: Manifest) -> Iterator[R
 def _at_ranges(manifest: Manifest, file: ArchiveFile, ranges: tuple[Range, ...]) -> tuple[int, int]:
     """Return number and digest of the file's rows in `ranges`.
 
-    Read the file only if the ranges cover some of its rows, but not all. If they cover all rows,
-    the manifest has number and digest.
+    If one range covers all offsets of the file, take number and digest from the manifest. Read the
+    file only if the ranges cover some of its offsets, but no range covers all.
     """
     if any(first <= file.first_offset and file.next_offset <= end for first, end in ranges):
         return file.rows, from_hex(file.digest)

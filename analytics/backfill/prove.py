@@ -141,7 +141,7 @@ def delete_others(settings: Connections, kept: Collection[str]) -> None:
 
 
 class Planner:
-    """A planner that chooses the base of one proof. `skipped` has a reason per unused base."""
+    """A planner that chooses the base of one proof. `skipped` has a reason per unusable base."""
 
     def __init__(self, proofs: Path, bases: Sequence[str], engine: str) -> None:
         self.proofs = proofs

@@ -51,7 +51,7 @@ def is_sealed(directory: Path) -> bool:
 
 
 def seal_of_run(directory: Path) -> str:
-    """Return the hash in the report of a run. The caller has called `refuse_unsealed` before."""
+    """Return the hash in the report of a run, which `refuse_unsealed` must have checked before."""
     return str((_document(directory) or {}).get(_SEAL, ""))
 
 

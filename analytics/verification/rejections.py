@@ -59,8 +59,8 @@ class Rejections:
     def parameters(self, moved: Mapping[Row, Moved]) -> dict[str, object]:
         """Return the parameters of the sums: rows left out, and images in force instead.
 
-        `moved` are rows that differ between the cut and the snapshot. If a record of such a row was
-        rejected, the rejection takes precedence.
+        `moved` are rows that differ between the cut and the snapshot. If such a row is also in
+        `excluded`, the rejection takes precedence.
         """
         refused = set(self.excluded)
         others = [(row, one.at_cut) for row, one in moved.items() if row not in refused]

@@ -18,7 +18,7 @@ class DecisionEvent:
     """A changed proposal or a sent order.
 
     `proposal` has columns of the proposal at the commit. For an order it has supplier, sender,
-    time, and the totals of the order's lines; `inv_key` and `sku` are empty.
+    time, `is_automatic`, and the totals of the order's lines; `inv_key` and `sku` are empty.
     """
 
     id: int

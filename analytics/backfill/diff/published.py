@@ -2,8 +2,8 @@
 
 `reorder.events` and `price.events` are compacted by key, and a worker publishes only the last
 revision of a chunk. So these topics hold the newest decision of each key without its earlier
-revisions. The levels in the changelog repeat that decision. So this module detects a record that a
-topic has lost.
+revisions. The levels in the changelog repeat that decision. So `analytics.backfill.diff.pending`
+can detect a record that a topic has lost.
 """
 
 from collections.abc import Callable, Iterator, Mapping

@@ -42,7 +42,10 @@ def _end(newest: Revised) -> str:
 
 
 def _differing(pair: Pair) -> Iterator[str]:
-    """Yield the names of all that differs: terms of the rules, columns, then terms in `_SHELF`."""
+    """Yield the names of differing terms of the rules, then of columns, then of terms in `_SHELF`.
+
+    Yield the terms in `_SHELF` only if the same record caused both revisions.
+    """
     ours, theirs = pair.at_first
     if ours is None or theirs is None:
         shown = [course.shown for course in pair.courses if course is not None]
