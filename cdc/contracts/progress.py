@@ -38,10 +38,10 @@ class Progress:
     `next_offset` is the first offset of `stock.events` that the state doesn't include.
 
     The dedupe ring has the identities of recent records, by which a worker recognises a record
-    that was sent twice. A restored ring gets `newest_commit_us`, `highest_lsn` and `streamed`.
-    `streamed` is True once a change has ended Debezium's snapshot (domain.md 4). The restore then
-    fills the ring with the records from offset `ring_from` on. `ring_from` has its own header.
-    Without that header it is 0, the beginning of the log.
+    that was sent twice. `streamed` is True once a change has ended Debezium's snapshot (domain.md
+    4). A restore fills the ring with the records from offset `ring_from` on. If `ring_from` is not
+    0, the ring first gets `newest_commit_us`, `highest_lsn` and `streamed`. `ring_from` has its own
+    header. Without that header it is 0, the beginning of the log.
 
     `source_topic_id` is the broker's id of `stock.events`, None in records of version 1. A topic
     that was deleted and created again has another id, and other records at the same offsets.

@@ -67,7 +67,7 @@ def identity(home: Home) -> Row:
 
 
 def slot(home: Home) -> Row:
-    """Check that a process reads the slot, and that no WAL which this process needs is lost.
+    """Check that a process reads the slot, and that no WAL which the slot needs is lost.
 
     The process must also be less than 256 MiB of WAL behind.
     """

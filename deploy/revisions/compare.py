@@ -145,7 +145,7 @@ def _confirmed(
     """Return the second comparison. Its differences also have the keys that differed both times.
 
     Such a key counts even if it has a decision after the second barrier. `suspected` has the keys
-    that differed at the first barrier.
+    whose decisions or explanations differed at the first barrier.
     """
     known = {_key_of(difference) for difference in second.differences}
     found = [one for one in _differences(former, fresh) if one.how != EXPLANATION]

@@ -90,7 +90,8 @@ def capture(
 def refusal(problem: str) -> StackError:
     """Return the error for a connector that does not stream, with the repair of the cause.
 
-    `problem` is the connector's message. A trace may follow after its first line.
+    `problem` is the message of a `CaptureError`. After its first line, it may have the connector's
+    trace.
     """
     if _TOO_OLD in problem:
         return StackError(

@@ -28,9 +28,9 @@ class ServiceRuntime:
     `restarts` counts the restarts after crashes and the restarts as repairs. `asked_restarts`
     counts the restarts that a command requested. `ends_in_a_row` counts crashes in a row. The count
     begins again at 1 if a ready process is killed from outside, or if the process ran for more than
-    a minute. `lived_s` is the run time, in seconds, of the last process that ended without a
-    request. `repairs` counts repairs of a suspended or silent process. `last_repair` holds the last
-    repair step and its reason.
+    a minute. `lived_s` is the run time, in seconds, of the last process that crashed or was killed
+    from outside. `repairs` counts repairs of a suspended or silent process. `last_repair` holds the
+    last repair step and its reason.
     """
 
     state: str = "stopped"

@@ -69,7 +69,8 @@ def collect(home: Home, seen: StackState, location: str | None = None) -> dict[s
 def _queries(home: Home, seen: StackState, location: str | None) -> dict[str, Callable[[], Any]]:
     """Return the queries by name.
 
-    If a query needs a part that is known to be down, it fails at once with `NotQueried`.
+    A query that needs Postgres, the broker or Connect fails at once with `NotQueried` if that part
+    is known to be down.
     """
     environment = environment_of(home)
     kafka, database = (

@@ -171,8 +171,8 @@ def _admin(bootstrap: str) -> AdminClient:
     """Return the process's only admin client.
 
     A lock protects its creation. Without it, threads that call at the same time would each create a
-    client. `cache` would keep only one of them. The other
-    clients might be closed before their requests are answered.
+    client. `cache` would keep only one of them. The other clients might be closed before their
+    requests are answered.
     """
     with _ONE_AT_A_TIME:
         return _kept_admin(bootstrap)
