@@ -32,7 +32,10 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Stale:
-    """One step of one round. `median_s` and `longest_s`: from a sale until a worker showed it."""
+    """One step of one round.
+
+    `median_s` and `longest_s` are times from the commit of a sale until a worker showed the sale.
+    """
 
     step: str
     seconds: float

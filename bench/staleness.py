@@ -27,7 +27,7 @@ _QUERY_TIMEOUT_S: Final = 1.0
 
 @dataclass(slots=True)
 class _Key:
-    """The sales of one key: times of their commits, and times at which a worker showed them."""
+    """The sales of one key: times of their commits, and times when a worker first showed them."""
 
     sku: str
     committed: list[float] = field(default_factory=list)

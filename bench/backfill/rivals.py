@@ -1,4 +1,4 @@
-"""Sum the units per key with other tools, over the archive that a recomputation also reads.
+"""Sum units sold per key with other tools, over the archive that a recomputation also reads.
 
 Usage: `python -m bench.backfill.rivals NAME DIR`.
 

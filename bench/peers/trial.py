@@ -109,7 +109,7 @@ class Run:
         return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
     def stop(self, *, terminate: bool = True) -> None:
-        """Stop the process. If `terminate` is False, let it end by itself."""
+        """Stop the process. If `terminate` is False, only wait until it ends by itself."""
         stop(self._process, terminate=terminate)
 
 

@@ -112,7 +112,7 @@ def _chain(seed: int, midnight: datetime, keys: list[PlannedKey]) -> _Chain:
 
 
 def _agenda(planned: list[_Planned]) -> list[set[int]]:
-    """Return, for each day, the indexes of the keys with events. A day skips all other keys."""
+    """Return, for each day, the indexes of the keys with planned demand, losses or counts."""
     agenda: list[set[int]] = [set() for _ in range(HISTORY_DAYS)]
     for place, one in enumerate(planned):
         for day in (*one.demand, *one.thefts, *one.damaged, *one.counted):

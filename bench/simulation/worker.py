@@ -36,7 +36,7 @@ class Client(Fencing, Protocol):
 
 
 class Worker(Runtime):
-    """A worker's runtime that checks that it sends the outputs of a replay and open decisions."""
+    """A worker's runtime that checks that it sends a replay's outputs and open decisions again."""
 
     def __init__(
         self,

@@ -85,7 +85,7 @@ def _compared(target: Target, kind: str, number: int, repaired: int) -> Round:
 
 
 def _named(answer: VerifyReport | BehindReport) -> frozenset[str]:
-    """Return keys that differ or lack a need, and keys or need ids with duplicates."""
+    """Return keys that differ or lack a need or proposal, and keys or need ids with duplicates."""
     if isinstance(answer, BehindReport):
         return frozenset()
     found = [*answer.keys, *answer.windows, *answer.reorders.missing, *answer.reorders.duplicates]
