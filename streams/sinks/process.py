@@ -1,8 +1,7 @@
 """The main loop of a sink process.
 
 It ensures that only one process runs as the sink, writes a heartbeat row every 2 s, and ends after
-SIGTERM between two batches. It reads and decodes a batch while Postgres executes the transaction of
-the batch before.
+SIGTERM between two batches.
 """
 
 import os
@@ -24,7 +23,6 @@ from streams.settings import SinkSettings
 from streams.sinks.active import RevisionSwitched
 from streams.sinks.positions import Connection, read_positions
 from streams.sinks.source import SinkRecord, SinkSource, SourceLost
-from streams.sinks.writer import Write, Writer, writing
 
 HEARTBEAT_S = 2.0
 CONNECT_TIMEOUT_S = 10
@@ -60,14 +58,11 @@ class Sink(Protocol):
         """
         ...
 
-    def prepare(self, batch: Sequence[SinkRecord]) -> Write:
-        """Decode a batch. Return the function that writes it and the positions after it.
-
-        That function raises `RevisionSwitched` if the sink must read other topics now. The batch is
-        dropped then.
+    def write(self, connection: Connection, batch: Sequence[SinkRecord]) -> None:
+        """Write a batch and the positions after it in the caller's transaction.
 
         Raises:
-            UnreadableRecord: names the position of a record that this code can't read.
+            RevisionSwitched: the sink must read other topics now; the batch is dropped.
         """
         ...
 
@@ -120,7 +115,6 @@ class _Process:
         self._stopping = False
         self._beat_at_s = 0.0
         self._records = 0
-        self._writing = 0  # records of the batch that the writer has
         self._topics: Sequence[str] = ()
 
     def run(self) -> None:
@@ -137,74 +131,40 @@ class _Process:
                 application_name=self._sink.name,
             ) as connection:
                 _take_lock(connection, self._sink.name)
-                with writing(connection) as writer:
-                    while not self._stopping:
-                        self._process_once(source, connection, writer)
-                    self._finish(source, connection, writer)
+                while not self._stopping:
+                    self._process_once(source, connection)
         finally:
             source.close()
         log.info("sink stopped", records=self._records)
 
-    def _process_once(self, source: SinkSource, connection: Connection, writer: Writer) -> None:
-        try:
-            batch = self._read(source)
-            write = self._sink.prepare(batch) if batch else None
-        except UnreadableRecord:
-            if self._finish(source, connection, writer):
-                raise
-            return  # the record is of former topics
-        is_due = time.monotonic() - self._beat_at_s >= HEARTBEAT_S
-        if write is None and not is_due:
-            return
-        is_current = self._finish(source, connection, writer)
-        if is_due:
-            is_current = not self._start_if_changed(source, connection) and is_current
-            self._beat(connection)
-        if write is not None and is_current and not self._stopping:
-            writer.start(write)
-            self._writing = len(batch)
-
-    def _read(self, source: SinkSource) -> Sequence[SinkRecord]:
-        if not self._topics:
-            return ()
+    def _process_once(self, source: SinkSource, connection: Connection) -> None:
+        now_s = time.monotonic()
+        if now_s - self._beat_at_s >= HEARTBEAT_S:
+            self._beat_at_s = now_s
+            self._start_if_changed(source, connection)
+            detail = Jsonb({"records": self._records})
+            connection.execute(_HEARTBEAT, (self._sink.name, os.getpid(), detail))
         settings = self._settings
         most = min(settings.sink_batch_records, self._sink.most_records)
-        return source.batch(most, settings.sink_poll_ms / 1000)
+        batch = source.batch(most, settings.sink_poll_ms / 1000)
+        if batch:
+            try:
+                with connection.transaction():
+                    self._sink.write(connection, batch)
+            except RevisionSwitched as moved:
+                log.warning("batch dropped", reason=str(moved), records=len(batch))
+                self._start_if_changed(source, connection)
+            else:
+                self._records += len(batch)
 
-    def _finish(self, source: SinkSource, connection: Connection, writer: Writer) -> bool:
-        """Wait until the writer's batch is committed.
-
-        Return False if it was dropped. Then the batches read since are of former topics, too.
-        """
-        try:
-            if writer.wait():
-                self._records += self._writing
-        except RevisionSwitched as moved:
-            log.warning("batch dropped", reason=str(moved), records=self._writing)
-            # Read again from the stored positions, even if the topics are the same.
-            self._topics = ()
-            self._start_if_changed(source, connection)
-            return False
-        return True
-
-    def _beat(self, connection: Connection) -> None:
-        detail = Jsonb({"records": self._records})
-        connection.execute(_HEARTBEAT, (self._sink.name, os.getpid(), detail))
-        self._beat_at_s = time.monotonic()
-
-    def _start_if_changed(self, source: SinkSource, connection: Connection) -> bool:
-        """Start to read from the stored positions if the sink's topics have changed.
-
-        Return True if they have.
-        """
+    def _start_if_changed(self, source: SinkSource, connection: Connection) -> None:
+        """Start to read from the stored positions if the sink's topics have changed."""
         topics = tuple(self._sink.topics(connection))
-        if topics == self._topics:
-            return False
-        positions = read_positions(connection, self._sink.name)
-        source.start(topics, self._settings.partitions, positions)
-        self._topics = topics
-        log.info("sink reads", topics=topics, positions=len(positions))
-        return True
+        if topics != self._topics:
+            positions = read_positions(connection, self._sink.name)
+            source.start(topics, self._settings.partitions, positions)
+            self._topics = topics
+            log.info("sink reads", topics=topics, positions=len(positions))
 
     def _stop(self, _number: int, _frame: object) -> None:
         self._stopping = True

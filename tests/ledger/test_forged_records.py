@@ -91,7 +91,7 @@ def test_what_workers_write_of_a_forged_record_the_sinks_can_keep(
         sinks.execute("DELETE FROM read_model.rejected; DELETE FROM read_model.heartbeat")
         for sink in (Projector(), Actuator()):
             topics = sink.topics(sinks)
-            sink.prepare([found for found in written if found.topic in topics])(sinks)
+            sink.write(sinks, [found for found in written if found.topic in topics])
 
         stock = sinks.execute("SELECT on_hand_units FROM read_model.stock").fetchall()
         refused = sinks.execute("SELECT count(*) FROM read_model.rejected").fetchone()

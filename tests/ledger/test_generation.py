@@ -53,7 +53,7 @@ def test_positions_are_forgotten_and_open_proposals_closed(
     sink = Actuator()
     sink.topics(sinks)
     with sinks.transaction():
-        sink.prepare([PROPOSED])(sinks)
+        sink.write(sinks, [PROPOSED])
     assert ledger.execute("SELECT count(*) FROM read_model.sink_position").fetchone() != (0,)
 
     for _again in range(2):
@@ -76,7 +76,7 @@ def test_no_row_of_the_former_log_stands_in_the_way_of_a_new_one(
         content = encode_window(InvKey("L|S"), row, at)
         record = SinkRecord(SALES_WINDOWS_CHANGELOG, 0, at.offset, b"L|S@%d" % start_us, content)
         with sinks.transaction():
-            sink.prepare([record])(sinks)
+            sink.write(sinks, [record])
 
     show(1, Position(1, 900))
     show(1, Position(1, 901), start_us=600_000_000)  # a row that the new log doesn't have
@@ -100,7 +100,7 @@ def test_another_revision_decides_no_more_only_if_somebody_has_asked(
         output_topics(THEIRS).reorder_events, 0, 7, PROPOSED.key, encode_reorder(OTHER)
     )
     with sinks.transaction():
-        sink.prepare([other])(sinks)
+        sink.write(sinks, [other])
 
     with pytest.raises(
         StackError, match=f"logic revision {THEIRS} decides, but .* have revision {OURS}"

@@ -159,7 +159,7 @@ def test_the_actuator_proposes_nothing_of_a_revision_that_decides_no_more(
     move(sinks, THEIRS, OURS)
 
     with pytest.raises(RevisionSwitched), sinks.transaction():
-        actuator.prepare([read(need("L|A", 10, by=OURS), OURS)])(sinks)
+        actuator.write(sinks, [read(need("L|A", 10, by=OURS), OURS)])
 
     assert needs(sinks) == []
     assert sinks.execute("SELECT count(*) FROM read_model.sink_position").fetchone() == (0,)
@@ -172,12 +172,13 @@ def test_the_actuator_leaves_out_what_other_rules_wrote_into_its_topic(
     actuator.topics(sinks)
 
     with sinks.transaction():
-        actuator.prepare(
+        actuator.write(
+            sinks,
             [
                 read(need("L|A", 10, by=THEIRS), OURS),
                 read(need("L|B", 10, by=OURS), OURS, offset=1),
-            ]
-        )(sinks)
+            ],
+        )
 
     assert [row[0] for row in needs(sinks)] == ["R:L|B:1-10"]
 

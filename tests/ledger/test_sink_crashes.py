@@ -29,7 +29,7 @@ class Crash(Exception):
 def attempt(sinks: psycopg.Connection, sink: Sink, batch: Sequence[SinkRecord], *, dies: bool):
     sink.topics(sinks)
     with sinks.transaction():
-        sink.prepare(batch)(sinks)
+        sink.write(sinks, batch)
         if dies:
             raise Crash
 

@@ -50,6 +50,18 @@ def test_an_as_of_time_holds_only_with_the_records_before_it() -> None:
     assert dict(hub.latest) == {"L|A": b"a"}
 
 
+def test_replaced_records_count_as_seen() -> None:
+    hub = Hub(bytes)
+    newest = Newest(hub)
+
+    for content in (b"a1", b"a2", b"a3"):
+        newest.add(record(b"L|A", content))
+    newest.add(record(b"L|B", b"b1"))
+    newest.publish(0.0)
+
+    assert hub.records == 4
+
+
 def test_the_first_change_is_published_at_once_and_the_next_one_waits() -> None:
     newest = Newest(Hub(bytes))
     newest.publish(1.0)  # nothing

@@ -26,6 +26,7 @@ class Newest:
         self._hub = hub
         self._records: dict[bytes, Record] = {}
         self._as_of_us: dict[int, int] = {}
+        self._replaced = 0
         self._published_at = float("-inf")
 
     def add(self, record: Record) -> None:
@@ -40,6 +41,7 @@ class Newest:
             self._as_of_us[record.partition] = progress.newest_commit_us
         key = record.key
         if key is not None and record.value is not None and not is_heartbeat(key):
+            self._replaced += key in self._records
             self._records[key] = record
 
     def wait_s(self, now: float) -> float:
@@ -56,6 +58,8 @@ class Newest:
             return
         records, self._records = self._records, {}
         as_of_us, self._as_of_us = self._as_of_us, {}
+        self._hub.records += self._replaced
+        self._replaced = 0
         self._published_at = now
         for key, record in records.items():
             with with_position(record):
