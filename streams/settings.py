@@ -77,8 +77,7 @@ class SinkSettings(StreamSettings):
     """The settings of the projector and the actuator.
 
     A sink reads at most `sink_batch_records` records at once, and the actuator never more than
-    1,000. Each sink holds up to two batches in memory: one that it writes and one that it has read.
-    A sink waits for records for at most `sink_poll_ms` milliseconds.
+    1,000. A sink waits for records for at most `sink_poll_ms` milliseconds.
     """
 
     sink_batch_records: int = Field(default=20_000, ge=1, le=200_000)

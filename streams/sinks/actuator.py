@@ -15,7 +15,6 @@ from streams.sinks.positions import Connection, write_positions
 from streams.sinks.process import main
 from streams.sinks.proposals import propose
 from streams.sinks.source import SinkRecord
-from streams.sinks.writer import Write
 
 log = structlog.get_logger(__name__)
 
@@ -54,19 +53,17 @@ class Actuator:
         names = output_topics(self._revision)
         return names.reorder_events, names.price_events
 
-    def prepare(self, batch: Sequence[SinkRecord]) -> Write:
-        """Decode a batch. Return the function that writes its proposals and the positions after it.
-
-        That function raises `RevisionSwitched` if the batch's logic revision no longer decides.
+    def write(self, connection: Connection, batch: Sequence[SinkRecord]) -> None:
+        """Write the batch's proposals and the positions after it, in the caller's transaction.
 
         Raises:
+            RevisionSwitched: the batch's logic revision no longer decides.
             UnknownVersion: another version of this code wrote a record.
         """
-        revision = self._revision
         reorders: list[ReorderEvent] = []
         prices: list[PriceEvent] = []
         for record in batch:
-            event = _event_of(record, revision)
+            event = _event_of(record, self._revision)
             match event:
                 case ReorderEvent():
                     reorders.append(event)
@@ -74,13 +71,9 @@ class Actuator:
                     prices.append(event)
                 case None:
                     pass
-
-        def write(connection: Connection) -> None:
-            hold_active(connection, revision)
-            propose(connection, reorders, prices)
-            write_positions(connection, self.name, batch, {})
-
-        return write
+        hold_active(connection, self._revision)
+        propose(connection, reorders, prices)
+        write_positions(connection, self.name, batch, {})
 
 
 def _event_of(record: SinkRecord, revision: int) -> ReorderEvent | PriceEvent | None:

@@ -153,6 +153,8 @@ class _Process:
                     self._sink.write(connection, batch)
             except RevisionSwitched as moved:
                 log.warning("batch dropped", reason=str(moved), records=len(batch))
+                # Read the batch again, even if two switches have restored the former topics.
+                self._topics = ()
                 self._start_if_changed(source, connection)
             else:
                 self._records += len(batch)

@@ -29,7 +29,6 @@ from streams.sinks.process import main
 from streams.sinks.source import SinkRecord, TopicAndPartition
 from streams.sinks.takeover import take_over
 from streams.sinks.upsert import Row, upsert
-from streams.sinks.writer import Write
 
 SECOND_NS = 1_000_000_000
 TOPICS = (ON_HAND_CHANGELOG, SALES_WINDOWS_CHANGELOG, STOCK_LATE, STOCK_REJECTED)
@@ -70,28 +69,19 @@ class Projector:
         take_over(connection, self.name, TOPICS)
         return TOPICS
 
-    def prepare(self, batch: Sequence[SinkRecord]) -> Write:
-        """Decode a batch. Return the function that writes its rows and the positions after it.
+    def write(self, connection: Connection, batch: Sequence[SinkRecord]) -> None:
+        """Write the batch's rows and the positions after it, in the caller's transaction.
 
         Raises:
             UnreadableRecord: names the position of a record that this code can't read.
         """
         latest = self._latest(batch)
-        found = [
-            (rows.LATE_SALE, list(latest.lates.values())),
-            (rows.REJECTED, list(latest.rejections.values())),
-            (rows.STOCK, _rows(self._stock_row, latest.levels.values())),
-            (rows.SALES_WINDOW, _rows(_window_row, latest.windows.values())),
-            (rows.HEARTBEAT, _rows(_beat_row, latest.beats.values())),
-        ]
-        as_of_us = self._as_of(batch)
-
-        def write(connection: Connection) -> None:
-            for table, written in found:
-                upsert(connection, table, written)
-            write_positions(connection, self.name, batch, as_of_us)
-
-        return write
+        upsert(connection, rows.LATE_SALE, list(latest.lates.values()))
+        upsert(connection, rows.REJECTED, list(latest.rejections.values()))
+        upsert(connection, rows.STOCK, _rows(self._stock_row, latest.levels.values()))
+        upsert(connection, rows.SALES_WINDOW, _rows(_window_row, latest.windows.values()))
+        upsert(connection, rows.HEARTBEAT, _rows(_beat_row, latest.beats.values()))
+        write_positions(connection, self.name, batch, self._as_of(batch))
 
     def _latest(self, batch: Sequence[SinkRecord]) -> Latest:
         latest = Latest({}, {}, {}, {}, {})

@@ -1,24 +1,32 @@
-"""The records that a sink writes in one transaction."""
+"""The records that a sink writes in one transaction, and a batch that it must read again."""
 
 import time
 from collections.abc import Sequence
+from contextlib import nullcontext
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from streams.settings import SinkSettings
 from streams.sinks import actuator, process, projector
+from streams.sinks.active import RevisionSwitched
 
 
 class Source:
-    """A source without records. `asked` lists the maximum number of records of each read."""
+    """A source of `records`. `asked` lists the maximum number of records of each read."""
 
-    def __init__(self) -> None:
+    def __init__(self, records: Sequence[Any] = ()) -> None:
         self.asked: list[int] = []
+        self.starts = 0
+        self._records = records
+
+    def start(self, *_: object) -> None:
+        self.starts += 1
 
     def batch(self, records: int, _timeout_s: float) -> Sequence[Any]:
         self.asked.append(records)
-        return ()
+        return self._records
 
 
 @pytest.mark.parametrize(
@@ -41,3 +49,20 @@ def test_the_actuator_holds_the_action_chain_for_a_thousand_decisions_at_most(
     running._process_once(source, connection)
 
     assert source.asked == [most]
+
+
+def test_a_batch_is_read_again_even_if_two_switches_restored_the_former_topics() -> None:
+    def refuse(*_: object) -> None:
+        raise RevisionSwitched
+
+    sink: Any = SimpleNamespace(
+        name="sink", most_records=10, topics=lambda _connection: ("topic",), write=refuse
+    )
+    connection: Any = SimpleNamespace(transaction=nullcontext, execute=lambda *_: ())
+    running = process._Process(SinkSettings(), sink)
+    running._beat_at_s, running._topics = time.monotonic(), ("topic",)
+    source: Any = Source(["record"])
+
+    running._process_once(source, connection)
+
+    assert (source.starts, running._records) == (1, 0)

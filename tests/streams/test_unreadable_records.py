@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from typing import Any
 
 import pytest
 
@@ -25,6 +26,7 @@ from streams.sinks.source import SinkRecord
 from tests.golden.workers import kept, kept_state
 
 PARTITION, OFFSET = 3, 812
+NO_DATABASE: Any = None  # nothing of a batch is written before all of it was read
 
 
 def of_version(kind: str, **changes: object) -> bytes:
@@ -89,7 +91,7 @@ def test_the_projector_shows_no_record_of_an_unknown_version(topic: str, kind: s
     record = found(topic, of_version(kind, schema=99))
 
     with pytest.raises(UnknownVersion, match="schema 99 is unknown here; known: 1") as stopped:
-        Projector().prepare([record])
+        Projector().write(NO_DATABASE, [record])
 
     assert stopped.value.position == f"{topic}[{PARTITION}]@{OFFSET}"
 
@@ -106,7 +108,7 @@ def test_the_projector_believes_no_header_of_an_unknown_version(header: str) -> 
     )
 
     with pytest.raises(UnknownVersion, match=f"{header} record: schema 9") as stopped:
-        Projector().prepare([record])
+        Projector().write(NO_DATABASE, [record])
 
     assert stopped.value.position == f"{ON_HAND_CHANGELOG}[{PARTITION}]@{OFFSET}"
 
@@ -118,7 +120,7 @@ def test_the_actuator_proposes_nothing_of_an_unknown_version(topic: str, kind: s
     record = found(topic, of_version(kind, schema=99))
 
     with pytest.raises(UnknownVersion, match="schema 99 is unknown here; known: 1") as stopped:
-        Actuator().prepare([record])
+        Actuator().write(NO_DATABASE, [record])
 
     assert stopped.value.position == f"{topic}[{PARTITION}]@{OFFSET}"
 
