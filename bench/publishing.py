@@ -48,7 +48,10 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The steps in their order, and the load of the machine before them."""
+    """The measured steps in the order in which they ran, and the machine's load before them.
+
+    `load` is the load average over one minute, measured before the records were written.
+    """
 
     keys: int
     records: int

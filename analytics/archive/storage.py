@@ -228,8 +228,8 @@ def variables() -> Mapping[str, str]:
 def _system(url: str, _variables: frozenset[tuple[str, str]]) -> tuple[Any, str]:
     """Return the file system of a URL, and the path in it.
 
-    `_variables` has the `AWS_…` variables, for example the credentials. They are only part of the
-    cache's key: a call with other credentials gets another file system.
+    `_variables` has the `AWS_…` variables, for example the credentials. The function doesn't read
+    them. They are an argument so that the cache has a file system for each set of credentials.
     """
     parts = urlsplit(url)
     if parts.scheme == "s3":

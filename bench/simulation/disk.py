@@ -127,7 +127,10 @@ def _frame_ends(content: bytes) -> list[int]:
 def _of_another_log(
     partition: int, sent: list[SentRecord], positions: Positions, topic_ids: TopicIds
 ) -> Snapshot:
-    """Return a snapshot of the same records in another order, as from an earlier topic."""
+    """Fold `sent` in reverse order under another generation, and return a snapshot of the result.
+
+    It stands for a snapshot of an earlier topic. Malformed records are left out.
+    """
     folded = Partition(_OTHER_GENERATION)
     for offset, record in enumerate(reversed(sent)):
         try:

@@ -19,10 +19,14 @@ class HistoryError(ValueError):
 
 
 def history_record(line_number: int, line: str) -> Record:
-    """Return the record of one line.
+    """Return the record of one line of a history, which must be a JSON object.
+
+    All fields are required except `before` and `after`. Only `before`, `after` and `lsn` may be
+    null. The content of `before` and `after` is not checked. `line_number` appears in errors.
 
     Raises:
-        HistoryError: the line is not JSON, or not a record of the format.
+        HistoryError: the line is not a JSON object, has an unknown field, lacks a required field,
+            or has a field of a wrong type.
     """
     parsed = _parsed(line_number, line)
     if type(parsed) is not dict:

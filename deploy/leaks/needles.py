@@ -35,7 +35,11 @@ def found_in(needles: Needles, content: bytes) -> set[str]:
 
 
 def longest(needles: Needles) -> int:
-    """Return the length of the longest form. Chunks of a file must overlap by that many bytes."""
+    """Return the length in bytes of the longest form of any secret, 0 if there is no secret.
+
+    A form is the secret itself or an encoding of it. Chunks of a file must overlap by that many
+    bytes, so that a search finds a form that crosses the end of a chunk.
+    """
     return max((len(form) for forms in needles.values() for form in forms), default=0)
 
 

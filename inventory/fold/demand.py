@@ -107,7 +107,7 @@ def facts_of(stock: Stock, windows: Windows, span: tuple[int, int]) -> Facts:
 def continue_days(day_end: DayEnd, facts: Facts, span: tuple[int, int], rules: Rules) -> DayEnd:
     """Return demand and stock at the end of `span`, which has whole days.
 
-    `day_end` has both at the start of `span`.
+    `day_end` has the demand and stock at the end of the day before `span`.
     """
     day_us, end_us = span
     for fact_day_us in sorted(facts):
@@ -121,7 +121,7 @@ def continue_days(day_end: DayEnd, facts: Facts, span: tuple[int, int], rules: R
 def days_from(day_end: DayEnd, facts: Facts, span: tuple[int, int], rules: Rules) -> Days:
     """Return demand and stock at the end of each day of `span`, in order.
 
-    `day_end` has both at the start of `span`.
+    `day_end` has the demand and stock at the end of the day before `span`.
     """
     days: Days = ()
     for day_us in range(*span, DAY_US):

@@ -179,18 +179,21 @@ def protection_centidays(policy: ItemLocation) -> int:
 
 
 def first_centidays(policy: ItemLocation) -> int:
-    """Return the time from whose demand the first level is computed, in hundredths of a day.
+    """Return the time span of the first level's demand, in hundredths of a day.
 
-    The time is in the family's `span_column`, or is the protection time if the family has none.
+    The first level (S for the shape `BASE_STOCK`, else s) is computed from the demand of this time
+    span. The family's `span_column` names the policy column with the time span. If it is empty, the
+    time span is the protection time.
     """
     column = family_of(policy).span_column
     return span_of(policy, column) if column else protection_centidays(policy)
 
 
 def batch_centidays(policy: ItemLocation) -> int:
-    """Return the time from whose demand S - s is computed, in hundredths of a day.
+    """Return the time span of the batch's demand, in hundredths of a day.
 
-    Only families of shape `TWO_LEVELS` have such a time.
+    S - s is computed from the demand of this time span. Only families of shape `TWO_LEVELS` have
+    such a time span.
     """
     return span_of(policy, family_of(policy).batch_column)
 

@@ -102,7 +102,7 @@ def _hold(
 def cancelled(episode: Episode, now: Evaluation, code: str, idle_reason: str) -> Step:
     """Return an idle episode, and the output that closes a need without an order.
 
-    `code` is the output's reason, and `idle_reason` the episode's.
+    `code` is the reason in the output. `idle_reason` is the reason in the returned episode.
     """
     output = _output(now, id_of(episode), episode.revision + 1, "cancelled", reason=code)
     return idle(replace(episode, last_output=output), idle_reason), output

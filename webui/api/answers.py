@@ -80,7 +80,8 @@ class Snooze(Given):
 class Aged(Schema):
     """Age of the figures: they are complete up to the time `as_of`, which is `age_ms` ago.
 
-    Both are null while the state of a key's partition isn't known. Then treat the figures as old.
+    Both are null while the age is unknown, for example before the first record of an item's
+    partition has arrived. Then treat the figures as old.
     """
 
     as_of: datetime | None
