@@ -80,7 +80,7 @@ def test_a_buyer_asks_a_location_that_can_spare_the_units(
         in page
     )
     assert answer.status_code == 302
-    assert "Asked Depot for 12 units of S at Lane: transfer" in text(client.get("/reorders/"))
+    assert "Asked Depot to send 12 units of S to Lane: transfer" in text(client.get("/reorders/"))
     assert planned(ledger) == [
         ("DC|S", "transfer_out", "planned", 12, None, "buyer"),
         ("L|S", "transfer_in", "planned", 12, need, "buyer"),

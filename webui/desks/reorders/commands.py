@@ -32,7 +32,7 @@ from webui.desks.reorders.forms import FIRST_PARTS, PartForm, PicksForm
 from webui.desks.reorders.queries import name_of
 from webui.desks.transfers.forms import RouteForm
 from webui.readmodel.figures import counted_text
-from webui.readmodel.names import store_name
+from webui.readmodel.names import item_name, store_name
 from webui.shell.desk import Command
 from webui.shell.forms import SnoozeForm, Typed
 
@@ -128,11 +128,14 @@ def _transferred(command: Command) -> str:
         command_id=command.command_id,
     )
     asked = counted_text(route.units, "unit")
-    text = gettext("Asked %(source)s for %(asked)s of %(need)s: transfer %(transfer_ref)s.")
+    text = gettext(
+        "Asked %(source)s to send %(asked)s of %(item)s to %(store)s: transfer %(transfer_ref)s."
+    )
     return text % {
         "source": store_name(route.source),
         "asked": asked,
-        "need": name_of(command.proposal),
+        "item": item_name(route.sku),
+        "store": store_name(route.destination),
         "transfer_ref": planned.transfer_ref,
     }
 
