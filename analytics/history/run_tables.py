@@ -89,7 +89,8 @@ WINDOW_COLUMNS: Final = (
 WINDOWS: Final = HistoryTable(
     name="windows",
     source=OF_RUN,
-    grain="key and ten minutes with a sale or return line, from the first record on",
+    grain="key and window of ten minutes in which the key had a sale or return line; all windows "
+    "since the first record are included",
     columns=(
         *KEY,
         Column("start_at", TIME, "start of the window [start, start + 10 minutes)"),
