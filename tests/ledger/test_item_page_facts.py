@@ -101,7 +101,7 @@ def test_a_short_history_is_shown_whole(ledger: psycopg.Connection) -> None:
 
     assert "Every fact ordered by business time" in text_of(html)
     assert "Before the first fact" in html
-    assert "earlier fact" not in html
+    assert "Earlier facts" not in html
 
 
 def test_an_item_without_facts_has_none_at_any_place(ledger: psycopg.Connection) -> None:
