@@ -24,7 +24,7 @@ def policy_row(history: KeyHistory, row: Image, overlay: Overlay, parameters: st
 
 
 def count_row(log: SimulatedLog, event: Event, before: Row | None) -> Row | None:
-    """Return a count's row with other units, so that its variance is the same as in history.
+    """Return a count's row with changed units, so that its variance is the same as in history.
 
     The variance is counted minus computed units. It comes from losses and finds that nobody
     recorded, and these happen in the simulation, too. The units counted in history don't fit the

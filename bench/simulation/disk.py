@@ -127,7 +127,7 @@ def _frame_ends(content: bytes) -> list[int]:
 def _of_another_log(
     partition: int, sent: list[SentRecord], positions: Positions, topic_ids: TopicIds
 ) -> Snapshot:
-    """Fold `sent` in reverse order under another generation, and return a snapshot of the result.
+    """Fold the records `sent` in reverse order, and return a snapshot of another generation.
 
     It stands for a snapshot of an earlier topic. Malformed records are left out.
     """
