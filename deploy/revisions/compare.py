@@ -106,7 +106,7 @@ def compare(
     first = _at_barrier(settings, former, fresh, deadline, report)
     if not first.moving:
         return first
-    suspected = {_key_of(difference) for difference in _differences(former, fresh)}
+    suspected = {_key_of(difference) for difference in _different_decisions(former, fresh)}
     second = _at_barrier(settings, former, fresh, deadline, report)
     return _confirmed(second, former, fresh, suspected)
 
@@ -145,10 +145,10 @@ def _confirmed(
     """Return the second comparison. Its differences also have the keys that differed both times.
 
     Such a key counts even if it has a decision after the second barrier. `suspected` has the keys
-    whose decisions or explanations differed at the first barrier.
+    whose decisions differed at the first barrier.
     """
     known = {_key_of(difference) for difference in second.differences}
-    found = [one for one in _differences(former, fresh) if one.how != EXPLANATION]
+    found = _different_decisions(former, fresh)
     lasting = [entry for entry in found if _key_of(entry) in known | suspected]
     return Comparison(
         former=second.former,
@@ -160,6 +160,11 @@ def _confirmed(
         refused=second.refused,
         explained=second.explained,
     )
+
+
+def _different_decisions(former: Decisions, fresh: Decisions) -> list[Difference]:
+    """Return the differences without those of the explanation alone."""
+    return [one for one in _differences(former, fresh) if one.how != EXPLANATION]
 
 
 def _differences(former: Decisions, fresh: Decisions) -> Iterator[Difference]:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typing_extensions import override
 
 from cdc.contracts.progress import Progress
 from cdc.contracts.topics import output_topics
@@ -108,6 +109,37 @@ def test_what_differs_in_both_looks_differs_although_it_moves() -> None:
         "equal": 1, "only_former": 0, "only_new": 0, "changed": 1, "explanation": 0, "moving": 1,
     }  # fmt: skip
     assert lasting.as_json(most=0)["differing"] == 1
+
+
+class Scripted(Decisions):
+    """Decisions of the keys A and B. A refresh takes one prepared step instead of a topic."""
+
+    def __init__(self, revision: int, *steps: tuple[dict[str, Any], dict[str, Any]]) -> None:
+        super().__init__(Connections(), revision, {})
+        self._steps = iter(steps)
+
+    @override
+    def refresh(self, deadline: float) -> None:
+        first, second = next(self._steps)
+        self.newest = {("reorder", "A"): first, ("reorder", "B"): second}
+
+
+@pytest.mark.parametrize(
+    ("at_first", "lasting"), [({"quantity_units": 98}, ["A", "B"]), ({"terms": []}, ["B"])]
+)
+def test_a_key_lasts_only_if_its_decision_differed_at_both_barriers(
+    at_first: dict[str, Any], lasting: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(progress, "ends", lambda _settings: BARRIER)
+    monkeypatch.setattr(progress, "wait_past", lambda *_args, **_named: None)
+    ours, theirs = decision(offset=100), decision(offset=100, quantity_units=99)
+    former = Scripted(OURS, (ours, ours), (ours, ours))
+    fresh = Scripted(THEIRS, (decision(offset=100, **at_first), theirs), (theirs, theirs))
+
+    result = comparing.compare(Connections(), former, fresh, 1)
+
+    assert [difference.inv_key for difference in result.differences] == lasting
+    assert result.moving == 2 - len(lasting)
 
 
 def test_only_records_before_the_barrier_are_missing() -> None:
