@@ -159,4 +159,4 @@ def due_day(ordered_at: datetime, *, lead_time_centidays: int, order_days_mask: 
 
 def is_overdue(due_on: date | None, *, today: date, units: int) -> bool:
     """Return True if units are open and `today` is after the due day."""
-    return due_on is not None and units > 0 and today >= due_on + DAY
+    return due_on is not None and units > 0 and today > due_on

@@ -101,3 +101,4 @@ def test_a_line_is_overdue_once_its_due_day_is_over_and_units_are_open() -> None
     assert is_overdue(due, today=date(2026, 3, 6), units=1)
     assert not is_overdue(due, today=date(2026, 3, 6), units=0)
     assert not is_overdue(None, today=date(2026, 3, 6), units=1)
+    assert not is_overdue(date.max, today=date(2026, 3, 6), units=1)
