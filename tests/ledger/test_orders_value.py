@@ -59,6 +59,35 @@ def test_a_draft_of_unknown_cost_is_below_every_minimum_as_its_sending_would_say
         services.send_order(order_ref="X-1")
 
 
+def test_a_draft_line_of_unknown_cost_hides_no_line_of_known_cost(
+    ledger: psycopg.Connection,
+) -> None:
+    services.name_suppliers(names={"ACME": "Acme"})
+    services.set_supplier_terms(services.SetSupplierTerms(code="ACME", minimum_order_minor=4000))
+    line(ledger, 400, status="draft")
+    line(ledger, None, status="draft")
+
+    [row] = selectors.orders(Filters("draft"))
+
+    assert not row.is_below_minimum
+    assert services.send_order(order_ref="X-1").value_minor == 4000
+
+
+def test_lines_that_were_sent_before_do_not_help_to_reach_the_minimum(
+    ledger: psycopg.Connection,
+) -> None:
+    services.name_suppliers(names={"ACME": "Acme"})
+    services.set_supplier_terms(services.SetSupplierTerms(code="ACME", minimum_order_minor=4001))
+    line(ledger, 400, status="draft")
+    line(ledger, 400, status="sent")
+
+    [row] = selectors.orders(Filters("draft"))
+
+    assert row.is_below_minimum
+    with pytest.raises(services.ServiceError, match=r"worth €40\.00, below"):
+        services.send_order(order_ref="X-1")
+
+
 def test_the_file_leaves_an_unknown_value_empty(ledger: psycopg.Connection) -> None:
     line(ledger, None)
     head = header("X-1")

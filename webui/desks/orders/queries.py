@@ -83,8 +83,11 @@ class OrderRow:
 
     @property
     def is_below_minimum(self) -> bool:
-        """True if the order has drafts and is worth less than the supplier's minimum order."""
-        return bool(self.drafts) and (self.value_minor or 0) < self.minimum_order_minor
+        """True if the order has drafts that are worth less than the supplier's minimum order.
+
+        As in `send_order`, a draft line of unknown cost has the value 0.
+        """
+        return bool(self.drafts) and self.draft_minor < self.minimum_order_minor
 
 
 _HAVING: Final = {
