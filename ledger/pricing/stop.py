@@ -14,7 +14,7 @@ from ledger.kernel.idempotency import run_command
 from ledger.kernel.transactions import database_now, execute, fetch_value, log_action
 from ledger.kernel.unscoped_rows import read_all
 from ledger.messages import gettext_noop
-from ledger.pricing.prices import next_window_start, price_before, write_rollback
+from ledger.pricing.prices import MOST_PRICE, next_window_start, price_before, write_rollback
 from ledger.pricing.timeline import TimelineRow
 
 REASON: Final = "rule-made prices were stopped"
@@ -91,8 +91,8 @@ def _roll_back_scheduled(actor: str | None) -> tuple[int, list[str]]:
     """Replace each scheduled rule-made price by the price before it or, if higher, by the floor.
 
     The new row has the start of the replaced price. Return the number of replaced prices, and the
-    keys whose price stays because no price precedes it. The caller holds the lock on the switch, so
-    no approval adds a price meanwhile.
+    keys whose price stays, because no price precedes it or because the floor is above every price.
+    The caller holds the lock on the switch, so no approval adds a price meanwhile.
     """
     found = read_all(_Scheduled, _SCHEDULED, next_window_start(database_now()))
     # Every write of a price holds the lock on its item, so the second reading is final.
@@ -104,7 +104,7 @@ def _roll_back_scheduled(actor: str | None) -> tuple[int, list[str]]:
     for row in read_all(_Scheduled, _SCHEDULED, next_window_start(database_now())):
         item = locked_item(location=row.location, sku=row.sku)
         before = price_before(item, row)
-        if before is None:
+        if before is None or item.floor_minor > MOST_PRICE:
             kept.append(row.inv_key)
             continue
         write_rollback(item, before, row.effective_from, actor=actor, reason=REASON)

@@ -125,3 +125,27 @@ def test_a_scheduled_price_without_a_price_before_it_stays_and_the_stop_holds(
         "SELECT detail -> 'kept' FROM app.action_log WHERE action = 'price_kill_switch'"
     ).fetchone()
     assert logged == (["L|S"],)
+
+
+def test_a_floor_above_every_price_of_one_item_does_not_prevent_the_stop(
+    ledger: psycopg.Connection, item: str
+) -> None:
+    begins = next_window_start(database_now()) + timedelta(hours=1)
+    approved(ledger, begins)
+    services.range_item(location="L", sku="T", policy=POLICY)
+    price_proposal(
+        ledger, proposal_id="P:L|T:1-3", inv_key="L|T", sku="T", effective_at_us=us_of(begins)
+    )
+    services.approve_price(proposal_id="P:L|T:1-3", shown_revision=1)
+    # The floor becomes 24,000,000.00, and the highest price is 10,000,000.00.
+    mistyped = {"cost_minor": 2_000_000, "margin_permille": 999}
+    services.set_policy(location="L", sku="T", changes=mistyped)
+
+    assert services.set_price_kill_switch(is_on=True, actor="pia") == PricesStopped(1)
+
+    assert [row[0] for row in timeline(ledger)] == ["rule", "rule", "rollback"]
+    assert ledger.execute("SELECT price_kill_switch FROM app.setting").fetchone() == (True,)
+    logged = ledger.execute(
+        "SELECT detail -> 'kept' FROM app.action_log WHERE action = 'price_kill_switch'"
+    ).fetchone()
+    assert logged == (["L|T"],)
