@@ -169,7 +169,7 @@ LEFT JOIN retail.item_location il ON il.inv_key = a.inv_key
 CROSS JOIN LATERAL (
     SELECT a.inv_key, a.location, a.sku
     UNION SELECT o.inv_key, o.location, o.sku FROM retail.shipment_line o
-    WHERE o.transfer_ref = a.transfer_ref AND o.leg = 'transfer_out'
+    WHERE o.transfer_ref = a.transfer_ref AND o.sku = a.sku AND o.leg = 'transfer_out'
 ) side
 WHERE a.leg = 'transfer_in' AND {stuck_sql("%(now)s")}
 GROUP BY side.inv_key, side.location, side.sku

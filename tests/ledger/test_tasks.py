@@ -289,6 +289,18 @@ def test_a_transfer_three_days_past_due_is_stuck_at_both_ends(inbox: psycopg.Con
     assert open_tasks(inbox) == []
 
 
+def test_a_received_item_of_a_stuck_transfer_is_not_stuck(inbox: psycopg.Connection) -> None:
+    transfer(inbox, due_on=NOON.date())
+    other: dict[str, object] = {"transfer_ref": "T-1", "sku": "T", "recorded_at": NOON}
+    left = {"leg": "transfer_out", "location": "FROM", "status": "shipped", "shipped_at": NOON}
+    write(inbox, "shipment_line", **other | left, received_units=0, order_units=0)
+    write(inbox, "shipment_line", **other, leg="transfer_in", location="TO", order_units=0)
+
+    look("stuck_transfer", NOON + timedelta(days=3))
+
+    assert {task["subject"] for task in open_tasks(inbox)} == {"FROM|S", "TO|S"}
+
+
 def test_a_transfer_without_a_due_day_is_due_after_its_lead_time(inbox: psycopg.Connection) -> None:
     transfer(inbox)
     write(inbox, "item_location", location="TO", lead_time_centidays=101, recorded_at=NOON)
