@@ -10,13 +10,12 @@ from typing import Final, NamedTuple
 from uuid import UUID
 
 from ledger.items.names import name_products, refuse_other_case
-from ledger.items.reference import LONGEST_NAME
+from ledger.items.reference import DescribeProduct
 from ledger.items.service import range_item
 from ledger.kernel import checks
 from ledger.kernel.errors import refuse
 from ledger.kernel.idempotency import run_command
 from ledger.kernel.transactions import fetch_value
-from ledger.messages import Message
 from ledger.ordering.supplier_terms import terms_of
 from ledger.pricing.plausibility import require_plausible_policy
 
@@ -69,8 +68,9 @@ def range_new_item(
         _check(item, inv_key)
         if not is_confirmed:
             require_plausible_policy(item.sku, inv_key, item.policy)
-        if item.name:
-            name_products(names={item.sku: item.name})
+        # A known product keeps its name, which an import may have written.
+        if item.name and name_products(names={item.sku: item.name}):
+            DescribeProduct(item.sku, item.name).check()
         range_item(
             location=item.location,
             sku=item.sku,
@@ -90,12 +90,6 @@ def _check(item: NewItem, inv_key: str) -> None:
         refuse("location", item.location, "no such location: check its code")
     refuse_other_case("sku", item.sku)
     _refuse_unknown_supplier(item.policy.get("supplier"))
-    if len(item.name) > LONGEST_NAME:
-        refuse(
-            "name",
-            item.name[:40],
-            Message("at most %(longest_name)s characters", longest_name=LONGEST_NAME),
-        )
 
 
 def _refuse_unknown_supplier(code: object) -> None:

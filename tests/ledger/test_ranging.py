@@ -142,6 +142,8 @@ def test_the_lead_may_too(ledger: psycopg.Connection) -> None:
         ({"supplier": "NOBODY"}, "no such supplier"),
         ({"opening": "many"}, "one of zero, unknown"),
         ({"name": "x" * 201}, "at most 200 characters"),
+        ({"name": "Mug\nred"}, "one line"),
+        ({"name": "Mug \u202egum"}, "printable characters only"),
         ({"pack_units": "0"}, "a whole number from 1 to 1,000,000"),
         ({"pack_units": "1000001"}, "a whole number from 1 to 1,000,000"),
         ({"cost": "-1"}, "Cost: an amount from 0.00 to 10,000,000.00"),
