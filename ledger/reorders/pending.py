@@ -327,10 +327,16 @@ def cancel_send(
 def acknowledge_send(
     *, send_id: int, actor: str | None = None, command_id: UUID | None = None
 ) -> None:
-    """Record that the person has read how their send ended, so that pages no longer show it."""
+    """Record that the person has read how their send ended, so that pages no longer show it.
+
+    Raise `ServiceError` for an unknown send or the send of another person, `Conflict` for a send
+    that waits.
+    """
 
     def work() -> Done:
         send, _items = _locked(send_id)
+        if send.made_by != actor:
+            refuse("send", send_id, "no such send")
         if send.status == "waiting":
             message = gettext_noop(
                 "This send is still waiting: undo it, or wait until it has ended"

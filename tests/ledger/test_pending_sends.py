@@ -388,6 +388,8 @@ def test_the_end_of_a_send_is_acknowledged_once_it_has_ended(ledger: psycopg.Con
     let_time_pass(ledger)
     sends.send_due()
 
+    with pytest.raises(ServiceError, match="no such send"):
+        services.acknowledge_send(send_id=send_id, actor="bob")
     services.acknowledge_send(send_id=send_id, actor="bea")
 
     sql = "SELECT seen_at IS NOT NULL FROM app.pending_send WHERE id = %s"
