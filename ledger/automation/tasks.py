@@ -98,8 +98,9 @@ INSERT INTO app.inbox_mark (name, value) SELECT 'sale_line', max(id) FROM batch 
 ON CONFLICT (name) DO UPDATE SET value = excluded.value
 """
 
-# Selects the oldest open task `phantom_suspect` that a later count of the item has refuted, because
-# the count found units.
+# Selects an open task `phantom_suspect` that a later count of the item has refuted, because the
+# count found units. One transaction answers several such tasks. They are ordered by key, because
+# approvals lock items in this order, too. Any other order could cause a deadlock.
 _FALSE_ALARMS: Final = """
 SELECT t.id, s.location, s.sku, i.phantom_lambda_micro, found.units
 FROM app.task t
@@ -110,7 +111,7 @@ CROSS JOIN LATERAL (SELECT app.last_count(level.stock) AS count) last
 CROSS JOIN LATERAL (SELECT (last.count ->> 'units')::bigint AS units) found
 WHERE t.kind = 'phantom_suspect' AND t.cleared_at IS NULL AND t.opened_at IS NOT NULL
   AND found.units > 0 AND s.on_hand_units > 0 AND last.count ->> 'id' <> t.detail ->> 'last_count'
-ORDER BY t.id LIMIT 1
+ORDER BY t.inv_key LIMIT 1
 """
 
 _FORGET: Final = """

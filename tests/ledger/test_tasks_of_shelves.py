@@ -8,6 +8,7 @@ import psycopg
 import pytest
 
 from inventory.model.arithmetic import DAY_US, WINDOW_US
+from inventory.model.ids import InvKey
 from inventory.model.state import Count, KeyState
 from inventory.reports.conditions import is_variance_due
 from tests.ledger.concurrency import at_the_same_time
@@ -174,6 +175,24 @@ def test_a_count_that_finds_goods_is_a_false_alarm_and_raises_the_threshold(
     assert threshold(inbox) == 6_907_755
     why = inbox.execute("SELECT cleared_why FROM app.task").fetchall()
     assert why == [("false alarm: a count found 9",)]
+
+
+def test_false_alarms_lock_their_items_in_the_order_of_approvals(
+    inbox: psycopg.Connection,
+) -> None:
+    suspects = [replace(unsold_state(200), inv_key=InvKey(f"L|{sku}")) for sku in "ZA"]
+    for suspect in suspects:
+        ranged(inbox, sku=suspect.inv_key.partition("|")[2])
+        level(inbox, suspect)
+        look("phantom_suspect")
+    assert [task["inv_key"] for task in open_tasks(inbox)] == ["L|Z", "L|A"]
+
+    for suspect in suspects:
+        level(inbox, counted(suspect, Count(NOON_US, 2, 9, "cycle")))
+    look("phantom_suspect")
+
+    changed = "SELECT subject FROM app.action_log WHERE action = 'policy' ORDER BY id"
+    assert inbox.execute(changed).fetchall() == [("L|A",), ("L|Z",)]
 
 
 def test_a_count_of_nothing_was_no_false_alarm(inbox: psycopg.Connection) -> None:
