@@ -111,11 +111,14 @@ def _digits(millionths: int) -> str:
 
 
 def centidays_text(centidays: int | None) -> str:
-    """Return hundredths of a day as text: `6.25 d`."""
+    """Return hundredths of a day as text: `6.25 d`, `−0.50 d`.
+
+    A lead time is negative if the order was recorded after its goods had arrived.
+    """
     if centidays is None:
         return UNKNOWN
-    whole, rest = divmod(centidays, 100)
-    return f"{whole}.{rest:02d} d"
+    whole, rest = divmod(abs(centidays), 100)
+    return f"{_sign(centidays)}{whole}.{rest:02d} d"
 
 
 def counted_text(number: int, one: str, many: str = "") -> str:

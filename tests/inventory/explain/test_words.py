@@ -52,6 +52,14 @@ def test_what_is_not_known_is_a_dash(printed: object) -> None:
     assert printed(None) == "–"
 
 
+@pytest.mark.parametrize(
+    ("centidays", "text"),
+    [(625, "6.25 d"), (0, "0.00 d"), (-1, "−0.01 d"), (-50, "−0.50 d"), (-625, "−6.25 d")],
+)
+def test_a_negative_time_has_a_sign_and_the_same_digits(centidays: int, text: str) -> None:
+    assert formatting.centidays_text(centidays) == text
+
+
 def test_a_line_without_value_is_left_out_unless_it_says_why() -> None:
     kept = (note("a_units", 0), note("b_units", None, "not observed"))
     section = Section("stock", (*kept, note("c_units", None), note("flags", "")))
