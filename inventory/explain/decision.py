@@ -85,10 +85,16 @@ def _start(terms: Terms, first_units: int) -> Iterator[Line]:
     if "protection_demand_units" in terms:
         yield add("protection_demand_units", _int(terms, "protection_demand_units"))
         yield add("safety_stock_units", _int(terms, "safety_stock_units"))
-    elif terms.get("levels") == "computed":
+    elif terms.get("levels") == "computed" and not _is_always_typed(terms):
         yield add("span_demand_units", first_units)
     else:
         yield add("typed_units", first_units)
+
+
+def _is_always_typed(terms: Terms) -> bool:
+    """Return True if the need's family has no computed levels, whatever `levels` states."""
+    family = FAMILIES.get(str(terms.get("replenish_family", "")))
+    return family is not None and not family.computed
 
 
 def _quantity(terms: Terms) -> Iterator[Line]:

@@ -92,3 +92,17 @@ def test_computed_levels_without_protection_begin_with_the_demand_of_their_span(
 
     added = [(line.name, line.amount) for line in section.lines if line.part == ADD]
     assert added == [("span_demand_units", 5), ("batch_units", 4)]
+
+
+def test_a_family_without_computed_levels_has_a_typed_level() -> None:
+    levels: list[tuple[str, int | str]] = [
+        ("replenish_family", "par"),
+        ("levels", "computed"),
+        ("reorder_point_units", 5),
+        ("order_up_to_units", 6),
+    ]
+
+    [section] = arithmetic(levels)
+
+    added = [(line.name, line.amount) for line in section.lines if line.part == ADD]
+    assert added == [("typed_units", 6), ("below_order_up_to_units", -1)]
