@@ -37,8 +37,14 @@ def applied(row: Mapping[str, object], overlay: Overlay) -> Mapping[str, object]
     """Return the row image with the columns that the rules set. The input is unchanged.
 
     Rules apply in order: the `where` of a later rule sees the values that earlier rules have set.
+    Several integers become a list, as in a decoded row. So a row that has all values of the rules
+    already equals the result.
     """
     for rule in overlay:
         if is_affected(row, rule):
-            row = {**row, **dict(rule.changes)}
+            row = {**row, **{column: _in_row(cell) for column, cell in rule.changes}}
     return row
+
+
+def _in_row(cell: Cell) -> object:
+    return list(cell) if isinstance(cell, tuple) else cell

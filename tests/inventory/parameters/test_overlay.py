@@ -43,6 +43,14 @@ def test_a_later_rule_reads_what_an_earlier_one_has_set() -> None:
     assert applied(ROW, (of_par, par))["order_up_to_units"] == 60
 
 
+def test_a_row_that_has_the_values_already_equals_the_result() -> None:
+    row = ROW | {"endings": [49, 99], "hysteresis_units": 3}
+    same = OverlayRule((), (("endings", (49, 99)), ("hysteresis_units", 3)))
+
+    assert applied(row, (same,)) == row
+    assert applied(row | {"endings": [99]}, (same,)) == row
+
+
 def test_the_parser_reads_rows_as_an_overlay_sets_them() -> None:
     # The project's own sources set no parameters.
     assert parse("BERLIN-1|TEA", ROW) == parse_policy("BERLIN-1|TEA", ROW)
