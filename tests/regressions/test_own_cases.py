@@ -6,12 +6,13 @@ from typing import Any
 import pytest
 
 from cdc.contracts.history import fold_history
+from inventory.model.arithmetic import SECOND_US
 from tests.oracle.builders import History, adjustment, at, count, policy
 from tests.oracle.compare import difference
 
 
-def fold(history: History) -> list[dict[str, Any]]:
-    texts = [json.dumps(record) for record in history.records]
+def fold(history: History, upto: int | None = None) -> list[dict[str, Any]]:
+    texts = [json.dumps(record) for record in history.records[:upto]]
     return [json.loads(line) for line in fold_history(texts, every=None)]
 
 
@@ -42,6 +43,29 @@ def test_a_count_whose_last_change_was_refused_is_found_by_its_id() -> None:
     state = fold(history)[-1]["state"]
 
     assert (state["on_hand"], state["sum_variances"], state["shrink"]) == (8, 8, -8)
+    assert difference(history.records) is None
+
+
+@pytest.mark.domain("11.2 Refused change", "11.4 Approved")
+def test_only_a_change_with_an_approved_image_removes_a_count_whose_void_was_refused() -> None:
+    history, now = History(), at(9)
+    first = count(7, 8, at(8), kind="opening")
+    void = {**first, "status": "void"}
+    history.put("stock_count", "c", now, after=first)
+    # The void is older than the ring, so the count stays in force.
+    lost = history.put("stock_count", "u", now - 200 * SECOND_US, before=first, after=void)
+    lost["lsn"] = 1
+    history.put("stock_count", "u", at(9, 5), before=void, after={**void, "units": 9})
+    history.put("stock_count", "u", at(9, 6), before=void, after={**first, "units": 3})
+
+    lines = fold(history)
+
+    assert lines[-1]["state"]["on_hand"] == 3
+    assert fold(history, upto=3)[-1]["state"]["on_hand"] == 8
+    assert [line["verdict"] for line in lines[:4]] == [
+        *("applied", "rejected:before_dedupe_horizon", "applied", "applied"),
+    ]
+    assert difference(history.records[:3]) is None
     assert difference(history.records) is None
 
 
