@@ -35,6 +35,7 @@ ORDER BY partition, "offset"
 
 Write = tuple[str, int]  # inv_key, recorded_at
 Rejected = tuple[bytes | None, bytes | None, int, int, str]  # the columns of `_SELECT`
+Refused = dict[tuple[Row, object], str | None]  # by row and `recorded_at` of a refused image
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +89,7 @@ def read_rejections(
     between the cut and the snapshot. If `cut` is None, all rejected records are used.
     """
     in_force: dict[Row, str | None] = {}
+    refused: Refused = {}
     sale_lines: set[Row] = set()
     by_reason: dict[str, int] = {}
     possibly_doubled: set[Row] = set()
@@ -98,13 +100,14 @@ def read_rejections(
         row = None if record is None else _row_of(record)
         if record is None or row is None:
             continue
+        applied = _last_applied(record, row, refused) if reason in _BY_CONTENT else None
         found = _now(connection, row, moved or {})
         if not _is_current(record, found):
             if _is_folded(record, found):
                 possibly_doubled.add(row)
             continue
         if reason in _BY_CONTENT:
-            in_force.setdefault(row, _before(record))
+            in_force.setdefault(row, applied)
         if record.table == "sale_line":
             sale_lines.add(row)
     return Rejections(
@@ -192,6 +195,21 @@ def _row_in(connection: psycopg.Connection, row: Row) -> Write | None:
         (row_id,),
     ).fetchone()
     return None if found is None else (found[0], us_of(found[1]))
+
+
+def _last_applied(record: Record, row: Row, refused: Refused) -> str | None:
+    """Return the image that stays in force after a refused record, as JSON; None without one.
+
+    It is the image before the record. If the record of that image was refused, too, it is the image
+    that stayed in force then. So `refused` gets an entry for the image after the record.
+    """
+    before, after = record.before, record.after
+    applied = _before(record)
+    if isinstance(before, dict):
+        applied = refused.get((row, before.get("recorded_at")), applied)
+    if isinstance(after, dict):
+        refused[row, after.get("recorded_at")] = applied
+    return applied
 
 
 def _before(record: Record) -> str | None:

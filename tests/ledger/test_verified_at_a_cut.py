@@ -9,12 +9,14 @@ import pytest
 from analytics.verification import sums, window_sums
 from analytics.verification.cut import Cut
 from analytics.verification.differences import instead_parameters
-from analytics.verification.in_flight import Moved, Row
+from analytics.verification.in_flight import Image, Moved, Row
 from analytics.verification.rejections import read_rejections
 from analytics.verification.reorders import UNPROPOSED, Needs, check_reorders
 from analytics.verification.snapshot import current_snapshot
+from cdc.contracts.decode import TIMESTAMP_COLUMNS
 from cdc.contracts.rejects import Origin, Rejection
-from cdc.contracts.times import us_of
+from cdc.contracts.times import moment_of, us_of
+from inventory.model.arithmetic import DAY_US
 from inventory.model.episode import Episode
 from inventory.model.ids import InvKey, Position, ReorderId
 from inventory.model.state import KeyState, WindowRow
@@ -98,6 +100,21 @@ def test_window_rows_at_the_cut_replace_those_shown(inbox: psycopg.Connection) -
     assert inbox.execute(window_sums.WINDOW_TOTALS, then).fetchone() == (1, 0, 1, 3, 999)
 
 
+def captured(table: str, op: str, before: Image | None, after: Image | None) -> bytes:
+    """Return the change as Debezium writes it. Images have times in microseconds."""
+    columns = TIMESTAMP_COLUMNS[table]
+    before, after = (
+        image
+        and {
+            name: f"{moment_of(cell):%Y-%m-%dT%H:%M:%S.%fZ}" if name in columns and cell else cell
+            for name, cell in image.items()
+        }
+        for image in (before, after)
+    )
+    source = {"table": table, "lsn": 1, "ts_us": 2}
+    return json.dumps({"op": op, "before": before, "after": after, "source": source}).encode()
+
+
 def refused(image: dict[str, Any], *, offset: int) -> Rejection:
     value = json.dumps(
         {
@@ -144,6 +161,35 @@ def test_a_line_that_came_again_too_late_is_told_and_left_in_the_sums(
 
     assert found.sale_lines == 1
     assert found.excluded == ()
+
+
+@pytest.mark.domain("11.2 Refused change")
+@pytest.mark.parametrize("after", ["deleted", "void"])
+@pytest.mark.parametrize(("first", "expected"), [("c", -3), ("u", 9 - 3)])
+def test_the_image_in_force_is_the_last_applied_one_after_several_refused_records(
+    inbox: psycopg.Connection, first: str, expected: int, after: str
+) -> None:
+    """The count is older than the retained days. The second record takes the refused count back."""
+    write(inbox, "sale_line", quantity_units=3, recorded_at=NOON)
+    row = write(inbox, "stock_count", status="void", recorded_at=NOON.replace(hour=15))
+    [void] = [image for table, image in images(inbox, "L|S") if table == "stock_count"]
+    old = {"occurred_at": NOON_US - 9 * DAY_US, "status": "approved"}
+    counted = void | old | {"units": 7, "recorded_at": NOON_US + 1}
+    former = void | old | {"units": 9, "recorded_at": NOON_US} if first == "u" else None
+    if after == "deleted":
+        inbox.execute("DELETE FROM retail.stock_count WHERE id = %s", [row])
+    second = ("d", counted, None) if after == "deleted" else ("u", counted, void)
+    for offset, change in enumerate([(first, former, counted), second], 1):
+        rejected(
+            inbox,
+            id=f"1-0-{offset}",
+            offset=offset,
+            reason="count_beyond_horizon",
+            key=b"L|S",
+            value=captured("stock_count", *change),
+        )
+
+    assert on_hand(inbox, at_cut(inbox, {})) == expected
 
 
 @pytest.mark.domain("11.4 Folded row")
