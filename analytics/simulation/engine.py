@@ -123,7 +123,8 @@ def _request_json(request: Request) -> list[Any]:
 
 
 def _directory(request: Request, name: str) -> Path:
-    directory = request.home / FOLDER / name if request.out is None else request.out
+    # Resolved: `.` has no name for the scratch directory beside it, and rmtree refuses a link.
+    directory = request.home / FOLDER / name if request.out is None else request.out.resolve()
     if directory.exists() and not (directory / MARK).exists() and any(directory.iterdir()):
         problem = f"{directory} holds files that no simulation wrote"
         raise refused(problem, "name an empty or new directory with --out")

@@ -137,6 +137,20 @@ def test_a_result_replaces_an_equal_one_and_no_other_files(home: Home, tmp_path:
     assert (tmp_path / "other" / "precious.txt").read_text() == "mine"
 
 
+def test_the_working_directory_or_a_link_may_be_named_for_the_result(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "here").mkdir()
+    (tmp_path / "link").symlink_to("here")
+    monkeypatch.chdir(tmp_path / "here")
+
+    first = run(home, out=Path())
+    again = run(home, out=tmp_path / "link")
+
+    assert first.directory == again.directory == tmp_path / "here"
+    assert (tmp_path / "link" / "simulation.json").is_file()
+
+
 def test_no_reader_of_runs_takes_a_simulation(home: Home) -> None:
     found = run(home)
     settings, runs = home.settings, runs_dir(home.settings)
