@@ -1,6 +1,6 @@
 """The report of a simulation: totals and groups by scenario, for people and for scripts."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,13 +23,22 @@ COMPARED: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Outcomes of all scenarios, of the baseline and of history itself."""
+    """Outcomes of all scenarios, of the baseline and of history itself.
+
+    `_sums` has the outcome of each scenario ("" as dimension and value) and of its groups.
+    """
 
     name: str
     directory: Path
     scenarios: tuple[Scenario, ...]
     assumptions: Assumptions
     found: UnitSimulated
+    _sums: dict[tuple[str, str, str], Outcome] = field(init=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for (name, group), outcome in self.found.groups.items():
+            for part in (("", ""), *((each, group.of(each)) for each in DIMENSIONS)):
+                self._sums.setdefault((name, *part), Outcome()).add(outcome)
 
     @property
     def digest(self) -> str:
@@ -55,11 +64,7 @@ class Report:
 
     def outcome(self, scenario: str, dimension: str = "", value: str = "") -> Outcome:
         """Return the sums of one scenario, or of one of its groups."""
-        found = Outcome()
-        for (name, group), outcome in self.found.groups.items():
-            if name == scenario and (not dimension or group.of(dimension) == value):
-                found.add(outcome)
-        return found
+        return self._sums.get((scenario, dimension, value), Outcome())
 
     def values(self, dimension: str) -> list[str]:
         """Return the names of the groups of a dimension, sorted."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from typing_extensions import override
 
 from analytics.backfill.change.parameters import BadParameter
 from analytics.backfill.diff.compared_runs import NotComparable, compared_runs
@@ -20,6 +21,7 @@ from analytics.engines.selection import Selection
 from analytics.simulation import engine, wording
 from analytics.simulation.assumptions import RECORDED, Assumptions
 from analytics.simulation.engine import Request, simulate
+from analytics.simulation.groups import Group, GroupKey
 from analytics.simulation.lead_times import drawn_us, experience_of
 from analytics.simulation.outcome import Outcome
 from analytics.simulation.refusals import SimulationRefused
@@ -31,6 +33,7 @@ from analytics.simulation.scenarios import (
     read_file,
     with_baseline,
 )
+from analytics.simulation.unit_task import UnitSimulated
 from tests.analytics.retailer_log import retailer_log
 from tests.analytics.simulations import a_request, in_this_process, no_progress
 from tests.analytics.two_runs import Home, a_home
@@ -149,6 +152,31 @@ def test_the_working_directory_or_a_link_may_be_named_for_the_result(
 
     assert first.directory == again.directory == tmp_path / "here"
     assert (tmp_path / "link" / "simulation.json").is_file()
+
+
+def test_a_report_reads_the_outcomes_once_and_not_for_each_of_its_cells() -> None:
+    """The time of a report grew with the square of the number of scenarios."""
+
+    class Groups(dict[GroupKey, Outcome]):
+        reads = 0
+
+        @override
+        def items(self) -> Any:
+            self.reads += 1
+            return super().items()
+
+    groups = Groups()
+    scenarios = with_baseline([HIGHER])
+    for name in (HISTORY, *(one.name for one in scenarios)):
+        for number in range(6):
+            groups[name, Group(f"S{number % 2}", f"A{number % 3}", "fast")] = Outcome(keys=1)
+    found = UnitSimulated("", groups=groups)
+
+    report = Report("simulation-1", Path(), scenarios, Assumptions(), found).as_json()
+
+    assert groups.reads == 1
+    assert [row["keys"] for row in report["outcomes"]] == [6, 6, 6]
+    assert [row["keys"] for row in report["groups"]] == [3] * 6 + [2] * 9 + [6] * 3
 
 
 def test_no_reader_of_runs_takes_a_simulation(home: Home) -> None:
