@@ -4,6 +4,8 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -152,6 +154,16 @@ def test_parameters_may_have_a_chosen_number_but_not_be_set_twice(tmp_path: Path
     assert revision_of(tree) == 9
     with pytest.raises(NoSourceTree, match="have parameters already"):
         write_overlay_tree(tmp_path, (OF_L1,), base=tree)
+
+
+def test_trees_that_are_written_at_the_same_time_get_different_numbers(tmp_path: Path) -> None:
+    overlays = [(rule_of([f"moq_units={units}"]),) for units in (1, 2, 3)]
+
+    with ThreadPoolExecutor(len(overlays)) as pool:
+        found = list(pool.map(partial(write_overlay_tree, tmp_path), overlays))
+
+    first = LOGIC_REVISION + 1
+    assert sorted(map(revision_of, found)) == [first, first + 1, first + 2]
 
 
 def test_a_commit_becomes_a_tree_and_an_unknown_one_is_named(sources: Path, tmp_path: Path) -> None:

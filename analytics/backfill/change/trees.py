@@ -5,14 +5,17 @@ tree and one logic revision. A tree is written under a temporary name and rename
 command leaves no incomplete tree.
 """
 
+import fcntl
 import hashlib
 import io
+import os
 import re
 import shutil
 import subprocess
 import tarfile
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -80,6 +83,23 @@ def write_overlay_tree(
         NoSourceTree: the release of `base` supports no parameters, or `base` already sets some.
     """
     _refuse_base(base)
+    with _only_writer(trees):
+        return _overlay_tree(trees, overlay, base, revision)
+
+
+@contextmanager
+def _only_writer(trees: Path) -> Iterator[None]:
+    """Wait until no other command chooses a number: it could choose the same one."""
+    trees.mkdir(parents=True, exist_ok=True)
+    directory = os.open(trees, os.O_RDONLY)
+    try:
+        fcntl.flock(directory, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(directory)
+
+
+def _overlay_tree(trees: Path, overlay: Overlay, base: Path, revision: int | None) -> Path:
     content = repr((hash_of(base), [*map(tuple, overlay)], revision))
     name = hashlib.sha256(content.encode()).hexdigest()[:_NAME_CHARS]
     known = {m[2]: (int(m[1]), path) for path in _trees(trees) if (m := _NAME.match(path.name))}
