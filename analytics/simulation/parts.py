@@ -5,6 +5,7 @@ in each row. Ids of needs begin with `SIM:`, which the actuator refuses.
 """
 
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -71,13 +72,13 @@ class PartWriter:
 
     def __exit__(self, *failure: object) -> None:
         for kind, path in self._paths.items():
+            if failure[0] is not None:
+                self._abandon(kind)
+                continue
             self._flush(kind)
             self._writers[kind].close()
-            if failure[0] is None:
-                # An engine may repeat a task elsewhere; the later file replaces an equal one.
-                _temporary(path).replace(path)
-            else:
-                _temporary(path).unlink()
+            # An engine may repeat a task elsewhere; the later file replaces an equal one.
+            _temporary(path).replace(path)
 
     def write(self, scenario: str, key: str, group: Group, simulated: Simulated) -> None:
         """Buffer the outcome of one item and its orders."""
@@ -96,6 +97,12 @@ class PartWriter:
                 "cost_minor": order.cost_minor,
             }
             self._take(ORDERS, item | row)
+
+    def _abandon(self, kind: str) -> None:
+        """Close and delete an unfinished file. Ignore errors: the failure of the unit is raised."""
+        with suppress(OSError, pa.ArrowException):
+            self._writers[kind].close()
+        _temporary(self._paths[kind]).unlink(missing_ok=True)
 
     def _take(self, kind: str, row: dict[str, Any]) -> None:
         self._rows[kind].append(row)

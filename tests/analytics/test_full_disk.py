@@ -13,7 +13,11 @@ from analytics.backfill.plan import Plan, make_plan
 from analytics.backfill.run import execute
 from analytics.digest import from_hex, total
 from analytics.engines import local
-from analytics.engines.failure import EngineFailed
+from analytics.engines.failure import EngineFailed, failed
+from analytics.simulation.groups import Group
+from analytics.simulation.outcome import Outcome
+from analytics.simulation.parts import PartWriter
+from analytics.simulation.placed_orders import Simulated
 from tests.analytics.histories import PARTITIONS, archived, feed, generate
 from tests.analytics.two_runs import _run_here
 from tests.small_disk import mounted
@@ -116,6 +120,24 @@ def test_an_archiver_on_a_disk_that_fills_up_archives_each_record_once(
             assert content_of(again, number) == content_of(known, number)
         assert list((disk / "archive").rglob("*.tmp")) == []
         shutil.rmtree(disk / "archive")
+
+
+def write_outcomes(directory: Path) -> None:
+    group = Group("L1", "ACME", "fast")
+    with PartWriter(directory, "partition=0/bucket=0of1") as unit:
+        for _ in range(20_000):
+            key = f"{os.urandom(20).hex()}|{os.urandom(20).hex()}"
+            unit.write("baseline", key, group, Simulated(Outcome()))
+
+
+def test_a_simulation_on_a_full_disk_names_the_disk_and_not_the_code(disk: Path) -> None:
+    fill(disk, but=8 * PAGE)
+
+    with pytest.raises(OSError, match="No space left on device") as ended:
+        write_outcomes(disk)
+
+    assert "free space" in failed("partition=0", "simulate baseline", ended.value).step
+    assert list(disk.rglob("*.tmp")) == []
 
 
 def content_of(manifest: Manifest, number: int) -> int:
