@@ -7,6 +7,7 @@ from typing import Any
 
 from django import forms
 from django.conf import settings
+from django.contrib.auth.forms import UsernameField
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext
 from typing_extensions import override
@@ -16,14 +17,18 @@ from webui.accounts.people import LONGEST_NAME
 
 
 class AccountForm(forms.Form):
-    """Account name of a login, for counting the attempt before Django checks the password."""
+    """Account name of a login, for counting the attempt before Django checks the password.
 
-    username = forms.CharField(strip=False)
+    The field is the one of Django's login form. It strips blanks and replaces letters of other
+    widths, so all spellings that log in to an account have the same counters.
+    """
+
+    username = UsernameField(max_length=LONGEST_NAME)
 
     @property
     def account(self) -> str:
-        """Return the name, cut to the 150 characters of an account name; empty if none was sent."""
-        return str(self.cleaned_data["username"])[:LONGEST_NAME] if self.is_valid() else ""
+        """Return the name of the account; empty if none was sent, or one that no account has."""
+        return str(self.cleaned_data["username"]) if self.is_valid() else ""
 
 
 class NextForm(forms.Form):

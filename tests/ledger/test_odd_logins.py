@@ -1,0 +1,16 @@
+"""Logins with odd input: other spellings of a name, cookies without a session, stale steps."""
+
+import pytest
+
+from tests.ledger.staff import WRONG, audit, client, log_in
+
+
+@pytest.mark.parametrize("spelling", [" " * 6 + "ann", "ann ", "\uff41nn", "\tann\n"])
+def test_every_spelling_of_a_name_has_the_counters_of_its_account(staff, spelling: str) -> None:
+    guesser = client()
+    for _ in range(5):
+        log_in(guesser, name=spelling, password=WRONG)
+
+    assert log_in(guesser).status_code == 429
+    assert log_in(guesser, name=spelling).status_code == 429
+    assert ("login_failed", "ann") in audit(staff)
