@@ -14,3 +14,13 @@ def test_every_spelling_of_a_name_has_the_counters_of_its_account(staff, spellin
     assert log_in(guesser).status_code == 429
     assert log_in(guesser, name=spelling).status_code == 429
     assert ("login_failed", "ann") in audit(staff)
+
+
+@pytest.mark.parametrize("cookie", ['"aaaaaaaaaaaa\\000"', "a" * 31 + "\u00e9", "a-a-a-a-a"])
+def test_a_cookie_that_can_be_no_session_is_none(staff, cookie: str) -> None:
+    # A backslash and three digits in quotes stand for a character, here for a zero.
+    browser, header = client(), f"sessionid={cookie}"
+
+    assert browser.get("/tasks/", HTTP_COOKIE=header).status_code == 302
+    assert browser.get("/login/", HTTP_COOKIE=header).status_code == 200
+    assert browser.get("/live/stream", HTTP_COOKIE=header).status_code == 401

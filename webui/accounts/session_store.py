@@ -28,6 +28,11 @@ WHERE session_key = %s
 class SessionStore(DatabaseStore):
     """A database session that also writes the columns person, browser, source and last use."""
 
+    def __init__(self, session_key: str | None = None) -> None:
+        """Take a cookie that can't be a key as none: it may hold any text, also a zero."""
+        is_key = session_key is not None and session_key.isascii() and session_key.isalnum()
+        super().__init__(session_key if is_key else None)
+
     @classmethod
     def contents_of(cls, keys: Collection[str]) -> dict[str, dict[str, Any]]:
         """Return the content of each stored session among `keys`, by key, with one query.
