@@ -24,3 +24,14 @@ def test_a_cookie_that_can_be_no_session_is_none(staff, cookie: str) -> None:
     assert browser.get("/tasks/", HTTP_COOKIE=header).status_code == 302
     assert browser.get("/login/", HTTP_COOKIE=header).status_code == 200
     assert browser.get("/live/stream", HTTP_COOKIE=header).status_code == 401
+
+
+def test_the_page_that_sets_up_a_second_factor_changes_its_language(staff) -> None:
+    browser, page = client(), "/account/second-factor/"
+    log_in(browser, "olga")
+    assert 'action="/language/"' in browser.get(page).content.decode()
+
+    answer = browser.post("/language/", {"language": "de", "next": page})
+
+    assert (answer.status_code, answer.headers["Location"]) == (302, page)
+    assert '<html lang="de"' in browser.get(page).content.decode()

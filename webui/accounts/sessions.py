@@ -25,6 +25,8 @@ SECOND_FACTOR: Final = "second_factor_at"
 # The last use is stored at most once a minute, to avoid a write for each request.
 _NOTED_EVERY_S: Final = 60
 _SAFE: Final = ("GET", "HEAD")
+# Routes on the page that sets up the second factor.
+_WITHOUT_SECOND_FACTOR: Final = ("second-factor", "logout", "language")
 
 
 def end_reason(session: Mapping[str, Any], now: float) -> str | None:
@@ -68,7 +70,7 @@ class SessionRules(MiddlewareMixin):
     def _without_second_factor(self, request: HttpRequest) -> HttpResponse | None:
         if not lacks_second_factor(request.session, request.user):
             return None
-        if request.path in (reverse("second-factor"), reverse("logout")):
+        if request.path in map(reverse, _WITHOUT_SECOND_FACTOR):
             return None
         if request.method not in _SAFE:
             text = gettext(
