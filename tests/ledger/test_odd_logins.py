@@ -35,3 +35,10 @@ def test_the_page_that_sets_up_a_second_factor_changes_its_language(staff) -> No
 
     assert (answer.status_code, answer.headers["Location"]) == (302, page)
     assert '<html lang="de"' in browser.get(page).content.decode()
+
+
+def test_the_login_leads_a_person_who_is_logged_in_to_no_login(staff) -> None:
+    browser = client()
+    log_in(browser)
+
+    assert browser.get("/login/?next=/login/").headers["Location"] == "/home/"

@@ -75,6 +75,12 @@ class Login(LoginView):
         return super().form_invalid(form)
 
     @override
+    def get_redirect_url(self, request: HttpRequest | None = None) -> str:
+        """Return the page that the address asks for, but never the login, which would be a loop."""
+        target = super().get_redirect_url()
+        return "" if target == self.request.path else target
+
+    @override
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         """Add the reason why the previous session ended."""
         ended = self.request.GET.get("ended") if self.request.method == "GET" else None
