@@ -1,8 +1,11 @@
 """Logins with odd input: other spellings of a name, cookies without a session, stale steps."""
 
+from importlib import import_module
+
 import pytest
 
-from tests.ledger.staff import WRONG, audit, client, log_in
+from tests.ledger.staff import WRONG, audit, client, is_in, log_in
+from tests.ledger.test_logins import enrolled
 
 
 @pytest.mark.parametrize("spelling", [" " * 6 + "ann", "ann ", "\uff41nn", "\tann\n"])
@@ -42,3 +45,16 @@ def test_the_login_leads_a_person_who_is_logged_in_to_no_login(staff) -> None:
     log_in(browser)
 
     assert browser.get("/login/?next=/login/").headers["Location"] == "/home/"
+
+
+def test_a_new_password_ends_a_login_between_its_two_steps(staff) -> None:
+    _, codes = enrolled(client())
+    thief = client()
+    log_in(thief, "olga")
+    accounts = import_module("webui.accounts.people")
+    accounts.set_password(name="olga", password=WRONG, actor="max")
+
+    answer = thief.post("/login/code/", {"code": codes[0]})
+
+    assert answer.headers["Location"] == "/login/"
+    assert not is_in(thief)

@@ -12,6 +12,7 @@ from django.contrib.auth.views import LoginView
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render, resolve_url
 from django.urls import reverse
+from django.utils.crypto import constant_time_compare
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
@@ -63,8 +64,12 @@ class Login(LoginView):
         target = _asked_page(self.get_redirect_url()) or desk_of(user)
         if second_factor.is_enrolled(user):
             self.request.session.cycle_key()
-            pending = {"user": user.pk, "at": time.time(), "next": target}
-            self.request.session[_PENDING] = pending
+            self.request.session[_PENDING] = {
+                "user": user.pk,
+                "password": user.get_session_auth_hash(),
+                "at": time.time(),
+                "next": target,
+            }
             return redirect("login-code")
         return logged_in(self.request, user, target, factor=None)
 
@@ -132,12 +137,19 @@ def code(request: HttpRequest) -> HttpResponse:
 
 
 def _pending_user(request: HttpRequest) -> User | None:
-    """Return the person who gave the right password less than five minutes ago, or None."""
+    """Return the person who gave the right password less than five minutes ago, or None.
+
+    Return None, too, if the person got a new password since.
+    """
     pending = request.session.get(_PENDING)
     if pending is None or time.time() - pending["at"] > _PENDING_S:
         request.session.pop(_PENDING, None)
         return None
-    return User.objects.filter(pk=pending["user"], is_active=True).first()
+    user = User.objects.filter(pk=pending["user"], is_active=True).first()
+    given = str(pending.get("password", ""))
+    if user is None or not constant_time_compare(given, user.get_session_auth_hash()):
+        return None
+    return user
 
 
 def logged_in(request: HttpRequest, user: User, target: str, *, factor: str | None) -> HttpResponse:
