@@ -94,6 +94,15 @@ def test_the_present_password_can_not_be_guessed_in_an_open_session(staff) -> No
     assert change(browser, PASSWORD, "four words none knows").status_code == 429
 
 
+def test_a_refused_new_password_is_no_wrong_guess_of_the_present_one(staff) -> None:
+    browser = client()
+    log_in(browser)
+    for _ in range(6):
+        assert change(browser, PASSWORD, "short").status_code == 422
+
+    assert change(browser, PASSWORD, "four words none knows").status_code == 302
+
+
 def change(browser: Client, old: str, new: str) -> Any:
     fields = {"old_password": old, "new_password1": new, "new_password2": new}
     return browser.post("/account/password/", fields)

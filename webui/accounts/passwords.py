@@ -109,6 +109,8 @@ def _change(request: HttpRequest, user: User, attempt: Attempt) -> HttpResponse:
     if not form.is_valid():
         if "old_password" in form.errors:
             audit.note("password_wrong", user, source=source_of(request))
+        else:  # only the new password is refused
+            attempts.succeeded(attempt)
         return _shown(request, user, status=WRONG, form=form)
     attempts.succeeded(attempt)
     with ledger_transaction():
