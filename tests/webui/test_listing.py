@@ -78,6 +78,8 @@ def test_a_cursor_is_read_as_it_was_written(mark: str, row_id: str) -> None:
         ("infinity", "date", True),
         ("2026-03-02 12:00:00.5+00", "timestamptz", True),
         ("2026-13-02 12:00:00+00", "timestamptz", False),
+        ("2026-03-02 12:00:00+15:59", "timestamptz", True),
+        ("2026-03-02 12:00:00+16", "timestamptz", False),
         ("a\x00b", "text", False),
         ("", "text", True),
         ("", "bigint", False),

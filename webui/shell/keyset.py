@@ -34,7 +34,7 @@ _MARKS: Final[Mapping[str, re.Pattern[str]]] = {
     "text": re.compile(r"[^\x00]*"),
     "date": re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}|-?infinity"),
     "timestamptz": re.compile(
-        r"[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9:.]{8,15}[+-][0-9]{2}(:[0-9]{2})?|-?infinity"
+        r"[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9:.]{8,15}[+-](0[0-9]|1[0-5])(:[0-9]{2})?|-?infinity"
     ),
 }
 
