@@ -44,6 +44,17 @@ def test_a_ticked_box_that_is_none_is_refused(ledger: psycopg.Connection, revisi
     assert person("buyer").post("/reorders/approve", given).status_code == 422
 
 
+@pytest.mark.parametrize("difference", [LONG, "-1", "٣", ""])
+def test_an_explanation_without_a_page_to_return_to_is_refused(
+    ledger: psycopg.Connection, difference: str
+) -> None:
+    given = {"command_id": str(uuid4()), "kind": "explain", "difference": difference}
+    runs = {"a": "local-a", "b": "local-b", "key": "L|S"}
+
+    assert person("lead").post("/history/ask", given | runs).status_code == 422
+    assert ledger.execute("SELECT FROM app.history_request").fetchall() == []
+
+
 @pytest.mark.parametrize("name", [f"{LONG}-0", f"1-{LONG}", "²-0"])
 def test_a_delivery_row_that_is_none_is_left_out(name: str) -> None:
     given = {f"shown-{name}": "1", f"expected-{name}": "1"}

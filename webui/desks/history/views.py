@@ -30,6 +30,7 @@ from webui.desks.history.queries import recorded_proofs, switches
 from webui.desks.history.wording import KINDS, cell_text, command_text
 from webui.shell.commands import run_and_redirect, run_command
 from webui.shell.desk import Refusal
+from webui.shell.fields import is_digits
 from webui.shell.page import render_page
 
 # Fields of a command's report that the page of its request shows, in this order.
@@ -76,13 +77,13 @@ def ask(request: HttpRequest) -> HttpResponse:
     form = AskForm(request.POST)
 
     def work() -> tuple[str, str]:
-        wanted = form.wanted()
+        wanted, page = form.wanted(), ""
+        if wanted.kind == kinds.EXPLAIN:
+            page = _key_url(wanted.arguments, form.text("difference"))
         actor, command_id = request.user.get_username(), form.cleaned()["command_id"]
         number = ask_history(wanted, actor=actor, command_id=command_id)
-        if wanted.kind == kinds.EXPLAIN:
-            return gettext("Asked for the explanation."), _key_url(
-                wanted.arguments, form.text("difference")
-            )
+        if page:
+            return gettext("Asked for the explanation."), page
         return gettext("Asked: %(kinds)s.") % {"kinds": KINDS[wanted.kind]}, reverse(
             "history-request", args=[number]
         )
@@ -94,11 +95,11 @@ def ask(request: HttpRequest) -> HttpResponse:
 
 
 def _key_url(arguments: Mapping[str, str], difference: str) -> str:
-    if not difference.isdecimal():
+    if not is_digits(difference):
         field = "form"
         raise ServiceError(field, difference, gettext_noop("this page is out of date: reload it"))
     target = reverse("history-key", args=[int(difference)])
-    return f"{target}?{urlencode({'key': arguments['key']})}"
+    return f"{target}?{urlencode({'key': arguments.get('key', '')})}"
 
 
 @require_GET
