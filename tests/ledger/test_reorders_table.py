@@ -167,6 +167,21 @@ def test_a_crafted_place_is_the_beginning(ledger: psycopg.Connection, after: str
     assert mine in html(page)
 
 
+@pytest.mark.parametrize("name", ["after", "before"])
+def test_a_crafted_place_of_a_long_list_is_the_first_page(
+    ledger: psycopg.Connection, name: str
+) -> None:
+    for number in range(55):
+        need(ledger, number)
+
+    pages = [person("buyer").get("/reorders/", given) for given in ({}, {name: "x"})]
+
+    shown = [re.findall(r'data-proposal="([^"]*)"', html(page)) for page in pages]
+    assert len(shown[0]) == 50
+    assert shown[0] == shown[1]
+    assert 'rel="prev"' not in html(pages[1])
+
+
 def test_the_page_keeps_its_budget_of_nodes_and_bytes(ledger: psycopg.Connection) -> None:
     for number in range(120):
         need(ledger, number, flags=["cover_over_guard"] if number % 2 else [])

@@ -232,6 +232,16 @@ def test_a_position_that_fits_no_order_is_the_start(ledger: psycopg.Connection, 
     assert 'data-key="L|S"' in listed(f"/?sort=on_hand&after={at}~L%7CA")
 
 
+@pytest.mark.parametrize("at", ["", "~", "12~"])
+def test_a_page_before_no_row_is_the_first_one(ledger: psycopg.Connection, at: str) -> None:
+    rows_of(ledger)
+
+    page = listed(f"/?before={at}")
+
+    assert 'rel="next"' in page
+    assert 'rel="prev"' not in page
+
+
 def test_a_long_list_has_no_sums_and_one_order(
     ledger: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,7 +6,7 @@ this module repeats the rule in SQL. A test compares both versions.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 
@@ -272,6 +272,13 @@ class _Order:
     direction: str
     cursor: tuple[int, str, str] | None
     is_back: bool
+
+
+def without_crafted_cursor(wanted: Wanted) -> Wanted:
+    """Return `wanted`, or the first page if no row of this sort has the cursor."""
+    _, kind = _SORTS[wanted.order.column]
+    is_one = _cursor(wanted.before or wanted.after, kind) is not None
+    return wanted if is_one else replace(wanted, after="", before="")
 
 
 def need_page(wanted: Wanted, rows: int) -> NeedPage:

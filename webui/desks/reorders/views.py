@@ -27,6 +27,7 @@ from webui.desks.reorders.table import (
     Total,
     Wanted,
     need_page,
+    without_crafted_cursor,
 )
 from webui.desks.sends.views import sends_of
 from webui.shell.commands import next_cards
@@ -172,7 +173,7 @@ def _name_of_refused(refusal: Refusal | None) -> str:
 
 def _wanted(request: HttpRequest) -> Wanted:
     view = view_of(request, VIEWS)
-    return Wanted(
+    wanted = Wanted(
         view=view,
         location=request.GET.get("location", "")[:24],
         supplier=request.GET.get("supplier", "")[:64],
@@ -180,6 +181,7 @@ def _wanted(request: HttpRequest) -> Wanted:
         after=request.GET.get("after", ""),
         before="" if request.GET.get("after") else request.GET.get("before", ""),
     )
+    return without_crafted_cursor(wanted)
 
 
 def default_sort(view: str) -> Sort:

@@ -80,7 +80,7 @@ def place_of_address(request: HttpRequest, order: Order) -> Place:
     backwards = "before" in given
     value, key = split_cursor(given.get("before" if backwards else "after", ""))
     is_one = not order.column or fits(value, ORDERS[order.column][1])
-    return Place(key, value, backwards) if is_one else START
+    return Place(key, value, backwards) if key and is_one else START
 
 
 @dataclass(frozen=True, slots=True)
