@@ -45,6 +45,7 @@ def test_a_changelog_record_and_its_row_tell_a_page_the_same() -> None:
     assert live["position"] == read["position"] == [1, 42]
     assert live["status"] == read["status"]
     assert read["cells"].items() <= live["cells"].items()
+    assert read["cells"]["offset"] == "42"
     assert live["cells"]["on_hand"] == "−3"
     assert live["cells"]["cover"] == "1.5 d"
     assert live["cells"]["price"] == "€9.99"

@@ -70,6 +70,7 @@ def patch_of_row(row: StockRow) -> Patch:
         "on_order": units_text(row.on_order_units),
         "cover": cover_text(row.cover_centidays),
         "price": amount_text(row.price_minor),
+        "offset": str(row.offset),
     }
     patch = _patch([row.generation, row.offset], cells, row.status)
     return patch | {"priced_at_us": row.priced_at_us}
