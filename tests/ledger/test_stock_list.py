@@ -251,6 +251,7 @@ def test_a_long_list_has_no_sums_and_one_order(
     page = listed("/?sort=-on_hand")
 
     assert "<b>More than 10,000 items.</b>" in page
+    assert "The CSV file has at most 100,000 rows." in page
     assert "aria-sort" not in page
     assert re.findall(r'data-key="([^"]*)"', page)[:2] == ["L|S000", "L|S001"]
     assert "aria-sort" in listed("/?sort=-on_hand&status=out")

@@ -64,6 +64,7 @@ def stock(request: HttpRequest) -> HttpResponse:
         "page": page,
         "totals": sums,
         "most_summed": selectors.MOST_SUMMED,
+        "most_exported": MOST_EXPORTED,
         "is_unsorted": order != asked,
         "rows": _with_sales(page.rows),
         "priced_at_us": page.rows[0].priced_at_us if page.rows else None,
