@@ -89,7 +89,9 @@ def test_a_manager_who_picks_no_role_or_store_keeps_the_input(
     assert "newcomer" not in named(manager)
 
 
-@pytest.mark.parametrize("name", ["<b>x</b>", "two words", "a|b", "a+b", "line\nbreak"])
+@pytest.mark.parametrize(
+    "name", ["<b>x</b>", "two words", "a|b", "a+b", "line\nbreak", "\ufb01ona", "\uff41nn", "m²"]
+)
 def test_a_name_has_letters_digits_and_four_signs_only(staffed: Client, name: str) -> None:
     manager = person("manager", "mia", stores=("MINE-1",))
     form = {"roles": "associate", "stores": "MINE-1"}

@@ -55,7 +55,8 @@ def add_service(*, name: str, roles: Collection[str], places: StoreAccess, actor
 def _added(name: str, roles: Collection[str], places: StoreAccess, actor: str) -> User:
     """Write an account without a password, inside the caller's transaction."""
     checks.text("person", name, longest=LONGEST_NAME)
-    if not _NAME_FORM.fullmatch(name):
+    # A login normalizes the typed name, so nobody could log in to another spelling of it.
+    if not _NAME_FORM.fullmatch(name) or name != User.normalize_username(name):
         refuse("person", name, gettext_noop("letters, digits and . - _ @ only, without spaces"))
     _check_roles(roles)
     places.check()
