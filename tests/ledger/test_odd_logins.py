@@ -1,5 +1,6 @@
 """Logins with odd input: other spellings of a name, cookies without a session, stale steps."""
 
+import time
 from importlib import import_module
 
 import pytest
@@ -58,3 +59,32 @@ def test_a_new_password_ends_a_login_between_its_two_steps(staff) -> None:
 
     assert answer.headers["Location"] == "/login/"
     assert not is_in(thief)
+
+
+@pytest.mark.parametrize(("headers", "is_use"), [({}, True), ({"X-Poll": "1"}, False)])
+def test_a_poll_of_an_open_page_does_not_extend_its_session(
+    staff, headers: dict[str, str], *, is_use: bool
+) -> None:
+    browser = client()
+    log_in(browser)
+    session = browser.session
+    before = session["active_at"] = time.time() - 29 * 60
+    session.save()
+
+    assert browser.get("/tasks/version", headers=headers).status_code == 200
+    assert browser.get("/home/", headers=headers).status_code == 200
+
+    assert (browser.session["active_at"] > before) is is_use
+
+
+def test_scripts_send_the_header_of_polls() -> None:
+    folder = import_module("webui.config.settings").BASE_DIR / "static/js"
+    scripts = {path.stem: path.read_text(encoding="utf-8") for path in folder.glob("*.js")}
+
+    assert '"X-Poll"' in scripts["swap"]
+    # A poll fetches the address of the page itself, or the version of its list.
+    for name in ("desk", "history", "needs"):
+        polls = [line for line in scripts[name].splitlines() if "swap(location.href" in line]
+        assert polls
+        assert all(", POLL)" in line for line in polls)
+    assert "headers: POLL" in scripts["desk"]

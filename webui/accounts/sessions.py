@@ -1,7 +1,7 @@
 """Rules that end sessions: inactivity, maximum length, and a missing second factor.
 
-`SessionRules` runs after Django's authentication. Live updates don't count as activity: an open
-page alone doesn't extend its session.
+`SessionRules` runs after Django's authentication. Live updates and polls don't count as activity:
+an open page alone doesn't extend its session.
 """
 
 import time
@@ -25,6 +25,8 @@ SECOND_FACTOR: Final = "second_factor_at"
 # The last use is stored at most once a minute, to avoid a write for each request.
 _NOTED_EVERY_S: Final = 60
 _SAFE: Final = ("GET", "HEAD")
+# Header of polls: requests of a script that no person has caused (`js/swap.js`).
+_POLL: Final = "X-Poll"
 # Routes on the page that sets up the second factor.
 _WITHOUT_SECOND_FACTOR: Final = ("second-factor", "logout", "language")
 
@@ -61,7 +63,8 @@ class SessionRules(MiddlewareMixin):
             audit.note("session_ended", request.user, source=source_of(request), reason=reason)
             logout(request)
             return _to_login(request, reason)
-        if now - request.session.get(ACTIVE, 0.0) > _NOTED_EVERY_S:
+        is_old = now - request.session.get(ACTIVE, 0.0) > _NOTED_EVERY_S
+        if is_old and _POLL not in request.headers:
             request.session.setdefault(BEGAN, now)
             request.session[ACTIVE] = now
             request.session[SOURCE] = source_of(request)

@@ -2,7 +2,7 @@
 // a button offers the changes.
 import { text } from "./frame.js";
 import { CARD, keepPlace } from "./place.js";
-import { say, swap } from "./swap.js";
+import { POLL, say, swap } from "./swap.js";
 
 const EVERY_MS = 2_000;
 const TYPED_MS = 1_000;
@@ -63,7 +63,7 @@ function startVersion() {
   const button = document.getElementById("desk-changed");
   every(EVERY_MS, async () => {
     const desk = document.getElementById("desk");
-    const answer = await fetch(desk.dataset.versionUrl, { credentials: "same-origin" });
+    const answer = await fetch(desk.dataset.versionUrl, { credentials: "same-origin", headers: POLL });
     if (!answer.ok || answer.redirected) return;
     const { version } = await answer.json();
     if (version === desk.dataset.version) return;
@@ -72,7 +72,7 @@ function startVersion() {
       goBack = keepPlace(here);
       return !isBusy(here);
     };
-    if (!isBusy(desk) && (await swap(location.href, "#desk", isFree))) {
+    if (!isBusy(desk) && (await swap(location.href, "#desk", isFree, POLL))) {
       goBack();
       button.hidden = true;
       say(desk.dataset.news || text("Proposals have changed"));
@@ -104,7 +104,7 @@ function startPoll() {
     // The newest version of the part may need no further polling.
     if (!("poll" in here.dataset)) return;
     const isFree = () => !isPaused() && !here.contains(document.activeElement);
-    if (isFree()) await swap(location.href, `#${part.id}`, isFree);
+    if (isFree()) await swap(location.href, `#${part.id}`, isFree, POLL);
   });
 }
 

@@ -1,6 +1,6 @@
 // Fetch the part of the page again while a request is open, so that it shows the progress.
 import { text } from "./frame.js";
-import { say, swap } from "./swap.js";
+import { POLL, say, swap } from "./swap.js";
 
 const EVERY_MS = 2_000;
 
@@ -16,7 +16,7 @@ async function refresh() {
   const part = document.getElementById("work");
   if (!part || !("open" in part.dataset)) return;
   if (!document.hidden && isQuiet(part)) {
-    const done = await swap(location.href, "#work", isQuiet);
+    const done = await swap(location.href, "#work", isQuiet, POLL);
     const now = document.getElementById("work");
     if (done && now && !("open" in now.dataset)) say(text("The request has ended."));
   }

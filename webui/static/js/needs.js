@@ -1,6 +1,6 @@
 // The buyer's desks: details of a need in an expanding row, and sends that wait.
 import { text } from "./frame.js";
-import { say, swap } from "./swap.js";
+import { POLL, say, swap } from "./swap.js";
 
 const SECOND_MS = 1_000;
 
@@ -132,7 +132,7 @@ async function refresh() {
     hadFocus = here.contains(document.activeElement);
     return true;
   };
-  const isNew = await swap(location.href, "#sends", isFree);
+  const isNew = await swap(location.href, "#sends", isFree, POLL);
   if (isNew && hadFocus) document.querySelector("#sends button, #sends a")?.focus();
   return isNew;
 }

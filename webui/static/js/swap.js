@@ -1,15 +1,19 @@
 // Replace a part of this page by the same part of a freshly fetched one.
 
+/** Header of requests that no person has caused. The server doesn't count them as use of the session. */
+export const POLL = { "X-Poll": "1" };
+
 /**
  * Replace `selector` by the same element of `url`, and each element with `data-beside` = id of that
  * element (tabs, totals), so that they agree with the list. Return false if the fetch failed, or if
  * `wanted` returns false afterwards, because a person has begun to work in the element meanwhile.
+ * Pass `POLL` as `headers` if no person has caused the request.
  */
-export async function swap(url, selector, wanted = () => true) {
+export async function swap(url, selector, wanted = () => true, headers = {}) {
   const here = document.querySelector(selector);
   if (!here) return false;
   try {
-    const answer = await fetch(url, { headers: { Accept: "text/html" }, credentials: "same-origin" });
+    const answer = await fetch(url, { headers: { Accept: "text/html", ...headers }, credentials: "same-origin" });
     // A redirect to the login page means that the session has ended.
     if (answer.redirected && new URL(answer.url).pathname.startsWith("/login")) {
       location.assign(answer.url);
