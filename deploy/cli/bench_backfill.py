@@ -22,7 +22,7 @@ def bench_backfill(
     records: Annotated[
         str, typer.Option(help="Numbers of records, separated by commas; one history for each.")
     ] = "50000",
-    keys: Annotated[int, typer.Option(help="Number of item-locations.")] = 2_000,
+    keys: Annotated[int, typer.Option(help="Number of keys.")] = 2_000,
     engines: Annotated[
         str,
         typer.Option(

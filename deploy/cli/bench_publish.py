@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def bench_publish(
     *,
-    keys: Annotated[int, typer.Option(help="Number of item-locations.")] = 100_000,
+    keys: Annotated[int, typer.Option(help="Number of keys.")] = 100_000,
     records: Annotated[
         int, typer.Option(help="Number of generated records. Default: three per key.")
     ] = 0,

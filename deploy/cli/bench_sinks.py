@@ -24,7 +24,7 @@ def bench_sinks(
     records: Annotated[
         int, typer.Option(help="Number of generated facts in stock.events, 1000 or more.")
     ] = 500_000,
-    keys: Annotated[int, typer.Option(help="Number of item-locations.")] = 50_000,
+    keys: Annotated[int, typer.Option(help="Number of keys.")] = 50_000,
     seed: Annotated[int, typer.Option(help="Seed of the generated history.")] = 1,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:

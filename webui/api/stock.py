@@ -112,7 +112,7 @@ def list_stock(request: HttpRequest, given: Query[StockFilters]) -> StockPage:
     operation_id="getStock",
 )
 def get_stock(request: HttpRequest, location: str, sku: str) -> StockAnswer:
-    """Return the stock of one item at one location."""
+    """Return the stock of one item: one product at one location."""
     key = f"{location}|{sku}"
     rows = stock_rows([key])
     if not rows:
