@@ -23,7 +23,7 @@ install: .venv/.installed ## the virtual environment, from hash-locked requireme
 	touch $@
 
 .PHONY: demo
-demo: install ## everything from a fresh clone: stack, retailer, live trading, proof, addresses
+demo: install ## everything from a fresh clone: stack, retailer, live trading, one watched sale, addresses
 	$(BIN)/inventory demo
 
 .PHONY: test
