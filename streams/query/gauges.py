@@ -132,7 +132,8 @@ def _of_extent(readings: Readings, worker: Queryable) -> None:
     )
     gauge(
         "lag_seconds",
-        "Age of the state while records wait to be folded; 0 if none waits",
+        "Present time minus the newest commit time in the state, while records wait to be folded; "
+        "no record has waited longer. 0 if none waits",
         of_each(lambda owned: _lag(worker, owned)[1]),
     )
     gauge(
@@ -166,10 +167,14 @@ def _of_ownership(readings: Readings, worker: Queryable) -> None:
         lambda: one(ownership.rebalances),
     )
     restores = ownership.restores
-    counter("restores", "Partitions that became ready", lambda: one(restores.partitions))
+    counter(
+        "restores",
+        "Assigned partitions that became ready, restored or with a kept state",
+        lambda: one(restores.partitions),
+    )
     counter(
         "restores_kept",
-        "Partitions that were assigned again and kept their state",
+        "Partitions that became ready without a restore, because this worker still had their state",
         lambda: one(restores.kept),
     )
     counter(
@@ -177,7 +182,11 @@ def _of_ownership(readings: Readings, worker: Queryable) -> None:
         "Changelog records that restores have read",
         lambda: one(restores.records),
     )
-    counter("restore_seconds", "Time spent on restoring partitions", lambda: one(restores.seconds))
+    counter(
+        "restore_seconds",
+        "Time that partitions took to be restored, or to check that their kept state is the newest",
+        lambda: one(restores.seconds),
+    )
 
 
 def _of_snapshots(readings: Readings, worker: Measurable) -> None:
