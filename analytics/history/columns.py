@@ -103,9 +103,10 @@ KEY: Final = (
     Column("store", TEXT, "location of the item"),
     Column("sku", TEXT),
 )
+KEYWORD: Final = "a keyword of SQL, so write `t.offset`"
 POSITION: Final = (
     Column("partition", INTEGER),
-    Column("offset", BIGINT, "offset of the record; a keyword of SQL, so write `t.offset`"),
+    Column("offset", BIGINT, f"offset of the record; {KEYWORD}"),
 )
 
 _EPOCH: Final = date(1970, 1, 1)

@@ -5,7 +5,7 @@
 
 from typing import Final
 
-from analytics.history.columns import KEY, OF_RUN, POSITION, TEXTS, Column, HistoryTable
+from analytics.history.columns import KEY, KEYWORD, OF_RUN, POSITION, TEXTS, Column, HistoryTable
 from analytics.history.log_tables import calendar
 from inventory.tables.captured import BIGINT, BOOLEAN, INTEGER, TEXT, TIME
 
@@ -15,7 +15,11 @@ STOCK_COLUMNS: Final = (
     Column("on_order_units", BIGINT),
     Column("in_transit_units", BIGINT),
     Column("sum_movements_units", BIGINT, "all movements since the first record"),
-    Column("shrink_units", BIGINT, "sum of the variances of counts, with the opposite sign"),
+    Column(
+        "shrink_units",
+        BIGINT,
+        "sum of the variances of all counts except opening counts, with the opposite sign",
+    ),
 )
 LEVEL_COLUMNS: Final = (
     Column("base_position_units", BIGINT, "inventory position without the open need (B)"),
@@ -53,13 +57,17 @@ STATES: Final = HistoryTable(
         *KEY,
         Column("stream_time", TIME, "present time of the key for the rules (domain.md 3.1)"),
         *STOCK_COLUMNS,
-        Column("stock_known", BOOLEAN, "true if the facts in force include a count"),
+        Column("stock_known", BOOLEAN, "true if the key has an approved count"),
         Column("allocated_units", BIGINT),
         Column("available_to_sell_units", BIGINT),
         Column("inventory_position_units", BIGINT),
         *LEVEL_COLUMNS,
         Column("demand_rate_micro", BIGINT, "units a day"),
-        Column("demand_mad_micro", BIGINT, "mean absolute error of the rate, units a day"),
+        Column(
+            "demand_mad_micro",
+            BIGINT,
+            "mean absolute deviation of a day's demand from the rate, units a day",
+        ),
         Column("observed_days", BIGINT),
         Column("quiet_windows", BIGINT, "trading windows since the last sale"),
         Column("price_minor", BIGINT, "price in force at the stream time"),
@@ -72,7 +80,8 @@ STATES: Final = HistoryTable(
         Column("proposed_minor", BIGINT, "price of the open proposal"),
         *POLICY_COLUMNS,
         Column("generation", INTEGER),
-        *POSITION,
+        Column("partition", INTEGER),
+        Column("offset", BIGINT, f"offset of the newest record in the state; {KEYWORD}"),
         Column("logic_revision", INTEGER),
     ),
     order=("inv_key",),
@@ -103,8 +112,8 @@ WINDOWS: Final = HistoryTable(
 )
 _DECISION: Final = (
     *KEY,
-    Column("id", TEXT, "contains generation and offset of the record that opened the proposal"),
-    Column("revision", INTEGER, "1 at the opening; the highest is in force"),
+    Column("id", TEXT, "contains generation and offset of the record that opened it"),
+    Column("revision", INTEGER, "1 at the opening; of all rows of an `id`, the highest is valid"),
     Column("status", TEXT),
     Column("reason", TEXT),
 )
@@ -156,7 +165,7 @@ LATE: Final = HistoryTable(
     grain="record with a sale or return that no window counts",
     columns=(
         *KEY,
-        Column("units", BIGINT, "signed: returns are negative"),
+        Column("units", BIGINT, "signed: below 0 for a return or a deleted sale"),
         Column("amount_minor", BIGINT, "signed"),
         Column("reason", TEXT),
         Column("committed_at", TIME),

@@ -1,4 +1,4 @@
--- Which stock of selling locations has had no sale for two weeks or longer?
+-- Which items have stock, but no sale for two weeks or longer, at locations that have sales?
 -- Days are counted to the newest record of the log. Value is at cost. An item without a last sale was never sold. Locations without any sale, such as warehouses, are left out.
 WITH newest AS (
     SELECT max(unix_seconds(committed_at)) AS at_second FROM log
