@@ -56,7 +56,8 @@ def _pages() -> Iterator[str]:
 
     yield "## Pages"
     yield "To use an address, a person needs the right in the column *right*. The column *roles*"
-    yield "names the roles with this right, or has one of these texts:"
+    yield "names the roles with this right (`lead` is the purchasing lead), or has one of these"
+    yield "texts:"
     yield ""
     yield "| text | people who may use the address |"
     yield "|---|---|"

@@ -74,7 +74,7 @@ def questions(request: HttpRequest) -> HttpResponse:
 @require_GET
 @requires(SEE_HISTORY, company=True)
 def answer(request: HttpRequest, number: int) -> HttpResponse:
-    """Show an answer: the first 200 rows as a table, and bars of one column."""
+    """Show the answer to a question or SQL statement: 200 rows, and bars of one column."""
     rows = _rows(number)
     columns = list(rows[0]) if rows else []
     numbers = [name for name in columns if any(is_number(row.get(name)) for row in rows)]
@@ -102,7 +102,7 @@ def answer(request: HttpRequest, number: int) -> HttpResponse:
 @require_GET
 @requires(SEE_HISTORY, company=True)
 def answer_csv(_request: HttpRequest, number: int) -> HttpResponseBase:
-    """Send every row of an answer as CSV."""
+    """Return every row of the answer to a question or SQL statement, as CSV."""
     rows = _rows(number)
     found = StreamingHttpResponse(_lines(rows), content_type="text/csv; charset=utf-8")
     found["Content-Disposition"] = f'attachment; filename="answer-{number}.csv"'
