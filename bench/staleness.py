@@ -103,7 +103,7 @@ class Staleness:
         token = self._settings.query_token.get_secret_value()
         path = f"/iq/v1/store/on-hand/{quote(f'{self._location}|{key.sku}')}"
         headers = {"Authorization": f"Bearer {token}"}
-        with httpx.Client(headers=headers, timeout=_QUERY_TIMEOUT_S) as client:
+        with httpx.Client(headers=headers, timeout=_QUERY_TIMEOUT_S, trust_env=False) as client:
             while not self._ends.wait(_QUERY_EVERY_S):
                 if len(key.shown) < len(key.committed):
                     sold = self._sold(client, path)

@@ -86,7 +86,10 @@ class Probe:
         for url in worker_urls(self.settings).values():
             try:
                 answer = httpx.get(
-                    f"{url}{path}", headers={"Authorization": f"Bearer {token}"}, timeout=_ASK_S
+                    f"{url}{path}",
+                    headers={"Authorization": f"Bearer {token}"},
+                    timeout=_ASK_S,
+                    trust_env=False,
                 )
             except httpx.HTTPError:
                 continue

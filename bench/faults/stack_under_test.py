@@ -127,6 +127,7 @@ class StackUnderTest:
             f"{variables['INVENTORY_CONNECT_URL']}{path}",
             auth=(ACCOUNT, variables["INVENTORY_CONNECT_PASSWORD"]),
             timeout=30,
+            trust_env=False,
             **options,
         )
 

@@ -93,7 +93,8 @@ def _worker_ready(context: PeerContext) -> Callable[[], bool]:
 
     def ready() -> bool:
         try:
-            return httpx.get(f"http://127.0.0.1:{port}/readyz", timeout=5).is_success
+            url = f"http://127.0.0.1:{port}/readyz"
+            return httpx.get(url, timeout=5, trust_env=False).is_success
         except httpx.TransportError:
             return False
 

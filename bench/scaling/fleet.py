@@ -42,7 +42,8 @@ class Fleet:
         """
         headers = {"Authorization": f"Bearer {self.token}"}
         try:
-            answer = httpx.get(f"{self.urls[0]}/iq/v1/partitions", headers=headers, timeout=5)
+            path = f"{self.urls[0]}/iq/v1/partitions"
+            answer = httpx.get(path, headers=headers, timeout=5, trust_env=False)
         except httpx.HTTPError:
             return set()
         if answer.status_code != HTTPStatus.OK:

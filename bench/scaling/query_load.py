@@ -43,7 +43,7 @@ class QueryLoad:
         self._thread.join()
 
     def _ask(self) -> None:
-        with httpx.Client(headers=self._headers, timeout=_TIMEOUT_S) as client:
+        with httpx.Client(headers=self._headers, timeout=_TIMEOUT_S, trust_env=False) as client:
             asked = 0
             while not self._ends.wait(_PAUSE_S):
                 began = time.perf_counter()

@@ -59,7 +59,9 @@ class Browser:
     """A client with the session of one person."""
 
     def __init__(self, url: str) -> None:
-        self._client = httpx.Client(base_url=url, timeout=_PAGE_S, headers={"Accept": "text/html"})
+        self._client = httpx.Client(
+            base_url=url, timeout=_PAGE_S, headers={"Accept": "text/html"}, trust_env=False
+        )
 
     def __enter__(self) -> Self:
         return self

@@ -208,7 +208,8 @@ def _await_pages(url: str, process: Popen[bytes], log: Path) -> None:
     deadline = time.monotonic() + _STARTED_S
     while process.poll() is None and time.monotonic() < deadline:
         try:
-            if httpx.get(f"{url}/login/", timeout=_STARTED_S).status_code == httpx.codes.OK:
+            answer = httpx.get(f"{url}/login/", timeout=_STARTED_S, trust_env=False)
+            if answer.status_code == httpx.codes.OK:
                 return
         except httpx.TransportError:
             time.sleep(_POLL_S)

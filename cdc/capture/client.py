@@ -87,7 +87,9 @@ class ConnectClient:
     """
 
     def __init__(self, url: str, password: str, *, timeout_s: float = 30.0) -> None:
-        self._http = httpx.Client(base_url=url, auth=(ACCOUNT, password), timeout=timeout_s)
+        self._http = httpx.Client(
+            base_url=url, auth=(ACCOUNT, password), timeout=timeout_s, trust_env=False
+        )
 
     def close(self) -> None:
         """Close the connections."""

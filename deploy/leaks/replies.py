@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Iterator, Mapping
-from typing import Final
+from typing import Any, Final
 
 import httpx
 
@@ -58,7 +58,7 @@ def _connect(home: Home, variables: Mapping[str, str]) -> Iterator[Content]:
         "slot.name": f"${{directory:{home.path}:secrets.json}}",
     }
     for login in (None, account):
-        client = httpx.Client(base_url=url, auth=login, timeout=_WAIT_S)
+        client = _client(url, auth=login)
         who = "with the password" if login else "without a password"
         with client:
             for path in _CONNECT:
@@ -68,25 +68,29 @@ def _connect(home: Home, variables: Mapping[str, str]) -> Iterator[Content]:
 
 
 def _worker(name: str, url: str, token: str) -> Iterator[Content]:
-    with httpx.Client(base_url=url, timeout=_WAIT_S) as client:
+    with _client(url) as client:
         for path in (*_OPEN, *_WORKER):
             yield from _answer(client, "GET", path, f"{name} {path} without a token")
     bearer = {"Authorization": f"Bearer {token}"}
-    with httpx.Client(base_url=url, timeout=_WAIT_S, headers=bearer) as client:
+    with _client(url, headers=bearer) as client:
         for path in _WORKER:
             yield from _answer(client, "GET", path, f"{name} {path}")
 
 
 def _web(home: Home, url: str, pages: int) -> Iterator[Content]:
-    with httpx.Client(base_url=url, timeout=_WAIT_S) as client:
+    with _client(url) as client:
         for path in _PAGES:
             yield from _answer(client, "GET", path, f"web {path}")
     has_people = pages > 0 and home.has_demo()
     people = json.loads(home.logins_file.read_text("utf-8")) if has_people else {}
     for person, password in people.items():
-        with httpx.Client(base_url=url, timeout=_WAIT_S, follow_redirects=True) as client:
+        with _client(url, follow_redirects=True) as client:
             if _log_in(client, person, str(password)):
                 yield from _crawl(client, person, pages)
+
+
+def _client(url: str, **options: Any) -> httpx.Client:  # noqa: ANN401 -- httpx's
+    return httpx.Client(base_url=url, timeout=_WAIT_S, trust_env=False, **options)
 
 
 def _log_in(client: httpx.Client, person: str, password: str) -> bool:

@@ -91,9 +91,10 @@ def http_alive(url: str) -> bool:
 def _status(url: str) -> int | None:
     """Return the status of the answer to a GET, or None without an answer."""
     try:
-        return httpx.get(url, timeout=_HTTP_S, verify=_certificates()).status_code
+        answer = httpx.get(url, timeout=_HTTP_S, verify=_certificates(), trust_env=False)
     except httpx.HTTPError:
         return None
+    return answer.status_code
 
 
 @cache

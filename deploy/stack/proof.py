@@ -70,7 +70,9 @@ def prove(home: Home) -> Proof:
     connect_django(home)
     _await_present()
     url = read_runtime(home).services["web"].url or ""
-    with httpx.Client(base_url=url, timeout=_TIMEOUT_S, follow_redirects=True) as browser:
+    with httpx.Client(
+        base_url=url, timeout=_TIMEOUT_S, follow_redirects=True, trust_env=False
+    ) as browser:
         _log_in(browser, logins(home)[PERSON])
         for attempt in range(_ATTEMPTS):
             proof = _sell_and_watch(browser, attempt)

@@ -36,7 +36,10 @@ def get(settings: Connections, url: str, path: str) -> tuple[int, dict[str, Any]
     token = settings.query_token.get_secret_value()
     try:
         answer = httpx.get(
-            f"{url}{path}", headers={"Authorization": f"Bearer {token}"}, timeout=_ANSWER_S
+            f"{url}{path}",
+            headers={"Authorization": f"Bearer {token}"},
+            timeout=_ANSWER_S,
+            trust_env=False,
         )
         return answer.status_code, answer.json()
     except (httpx.HTTPError, ValueError):

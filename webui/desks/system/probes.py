@@ -171,7 +171,8 @@ def debezium() -> Link:
     """Return the stage of Debezium: the connector and its task, as Connect reports them."""
     url = str(settings.CONNECTIONS.connect_url).rstrip("/")
     account = (ACCOUNT, settings.CONNECTIONS.connect_password.get_secret_value())
-    answer = httpx.get(f"{url}/connectors/{CONNECTOR}/status", timeout=PROBE_S, auth=account)
+    path = f"{url}/connectors/{CONNECTOR}/status"
+    answer = httpx.get(path, timeout=PROBE_S, auth=account, trust_env=False)
     if answer.status_code == httpx.codes.NOT_FOUND:
         return Link("Debezium", DOWN, gettext_noop("no connector is registered"))
     body = answer.json()
@@ -259,7 +260,7 @@ def workers() -> Link:
 
 def _worker_state(url: str) -> str:
     try:
-        answer = httpx.get(f"{url}/readyz", timeout=PROBE_S / 3)
+        answer = httpx.get(f"{url}/readyz", timeout=PROBE_S / 3, trust_env=False)
     except httpx.HTTPError as failure:
         return Message("no answer (%(error)s)", error=type(failure).__name__)
     return (
