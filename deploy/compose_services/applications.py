@@ -12,7 +12,7 @@ from deploy.compose_services.fields import (
     secret,
 )
 from deploy.stack.bootstrap import ROLES
-from deploy.stack.context import APPLICATIONS, COMPANY, SESSIONS, WEBHOOKS, WORKER_MODULE
+from deploy.stack.context import APPLICATIONS, COMPANY, PUBLIC, SESSIONS, WEBHOOKS, WORKER_MODULE
 from deploy.stack.service_variables import service_variables
 from deploy.variables import PREFIX
 from streams.engine.undecodable import PERMILLE
@@ -146,7 +146,7 @@ def web() -> dict[str, Any]:
         INVENTORY_WEB_HOST="0.0.0.0",  # noqa: S104 -- inside the compose network
         INVENTORY_WEB_PORT=str(_WEB_PORT),
         INVENTORY_WORKER_URLS=worker_urls(),
-        **_chosen(COMPANY | SESSIONS | WEBHOOKS),
+        **_chosen(COMPANY | PUBLIC | SESSIONS | WEBHOOKS),
     )
     url = f"http://localhost:{_WEB_PORT}/readyz"
     return _guarded("web", service) | {

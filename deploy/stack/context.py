@@ -49,10 +49,17 @@ WEBHOOK_METRICS: Final = frozenset(
     f"INVENTORY_{name}" for name in ("WEBHOOK_METRICS_HOST", "WEBHOOK_METRICS_PORT")
 )
 PROOFS: Final = frozenset({"INVENTORY_PROOF_HOUR"})
+# Addresses at which browsers reach the pages through a proxy.
+PUBLIC: Final = frozenset(
+    f"INVENTORY_{name}" for name in ("HTTPS", "ALLOWED_HOSTS", "TRUSTED_ORIGINS")
+)
 # Duration of logins, roles that need a second factor, trusted proxies.
 SESSIONS: Final = frozenset(
     f"INVENTORY_{name}"
     for name in ("IDLE_MINUTES", "SESSION_HOURS", "SECOND_FACTOR_ROLES", "TRUSTED_PROXIES")
+)
+_PASSED_ON: Final = (
+    TUNING_VARIABLES | COMPANY | PROOFS | PUBLIC | SESSIONS | WEBHOOKS | WEBHOOK_METRICS
 )
 
 
@@ -174,7 +181,6 @@ class Context:
         inherited = {
             name: value
             for name, value in os.environ.items()
-            if name in TUNING_VARIABLES | COMPANY | PROOFS | SESSIONS | WEBHOOKS | WEBHOOK_METRICS
-            or not name.startswith("INVENTORY_")
+            if name in _PASSED_ON or not name.startswith("INVENTORY_")
         }
         return inherited | {"PYTHONUNBUFFERED": "1"} | self.variables_of(service) | extra

@@ -132,3 +132,20 @@ def test_roles_of_services_can_log_in_and_are_not_the_owner() -> None:
 
 def test_a_context_prints_no_secret(stack: Context) -> None:
     assert not any(secret in repr(stack) for secret in stack.secrets.values())
+
+
+def test_the_pages_get_the_addresses_of_a_deployment_behind_a_proxy(
+    stack: Context, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without them, Django refuses the host name and marks no cookie as Secure."""
+    chosen = {
+        "INVENTORY_HTTPS": "true",
+        "INVENTORY_ALLOWED_HOSTS": "stock.example.org",
+        "INVENTORY_TRUSTED_ORIGINS": "https://stock.example.org",
+    }
+    for name, text in chosen.items():
+        monkeypatch.setenv(name, text)
+
+    assert chosen.items() <= stack.environment("web").items()
+    container = compose.document()["services"]["web"]["environment"]
+    assert all(container[name].startswith(f"${{{name}:-") for name in chosen)

@@ -77,3 +77,24 @@ def test_all_roles_can_be_made_to_need_a_second_factor() -> None:
     found = " ".join(shown("SECOND_FACTOR_ROLES", INVENTORY_SECOND_FACTOR_ROLES=roles))
 
     assert found == str(tuple(roles.split(",")))
+
+
+def test_probes_behind_tls_are_answered_at_loopback_addresses() -> None:
+    """A redirected or refused probe would count as a silent web server, which is restarted."""
+    program = """
+import django; django.setup()
+from django.test import Client
+for host in ("127.0.0.1:8000", "localhost:8000", "stock.example.org"):
+    print(Client().get("/livez", headers={"host": host}).status_code)
+print(Client().get("/login/", headers={"host": "stock.example.org"}).status_code)
+"""
+    found = subprocess.run(  # noqa: S603 -- our own settings
+        [sys.executable, "-c", program],
+        cwd=PROJECT,
+        env=os.environ | PRODUCTION,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.split()
+
+    assert found == ["200", "200", "200", "301"]

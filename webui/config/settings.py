@@ -14,7 +14,8 @@ CONNECTIONS = Connections()
 
 SECRET_KEY = ENVIRONMENT.secret_key.get_secret_value()
 DEBUG = False
-ALLOWED_HOSTS = ENVIRONMENT.listed(ENVIRONMENT.allowed_hosts)
+# The probes of the supervisor and of the container use loopback addresses.
+ALLOWED_HOSTS = [*ENVIRONMENT.listed(ENVIRONMENT.allowed_hosts), "127.0.0.1", "localhost"]
 CSRF_TRUSTED_ORIGINS = ENVIRONMENT.listed(ENVIRONMENT.trusted_origins)
 COMPANY_NAME = ENVIRONMENT.company_name
 COMPANY_ADDRESS = ENVIRONMENT.company_lines
@@ -174,8 +175,9 @@ CSRF_COOKIE_NAME = "__Host-csrftoken" if ENVIRONMENT.https else "csrftoken"
 SESSION_COOKIE_SECURE = ENVIRONMENT.https
 CSRF_COOKIE_SECURE = ENVIRONMENT.https
 SECURE_SSL_REDIRECT = ENVIRONMENT.https
-# The API refuses a token that came in clear text. A redirect would hide the problem.
-SECURE_REDIRECT_EXEMPT = ["^api/"]
+# The API refuses a token that came in clear text. A redirect would hide the problem. Probes come
+# without TLS.
+SECURE_REDIRECT_EXEMPT = ["^api/", "^livez$", "^readyz$"]
 SECURE_HSTS_SECONDS = 31_536_000 if ENVIRONMENT.https else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = ENVIRONMENT.https
 SECURE_HSTS_PRELOAD = ENVIRONMENT.https
