@@ -78,9 +78,15 @@ def require_java() -> str:
 
 
 def java_version(path: str) -> str:
-    """Return the first line of `java -version`."""
-    result = subprocess.run([path, "-version"], capture_output=True, text=True, check=False)  # noqa: S603 -- fixed arguments
-    return (result.stderr or result.stdout).splitlines()[0]
+    """Return the line of `java -version` that has the version, "" if there is none.
+
+    With `JAVA_TOOL_OPTIONS`, the first line repeats the value of this variable.
+    """
+    result = subprocess.run(  # noqa: S603 -- fixed arguments
+        [path, "-version"], capture_output=True, text=True, errors="replace", check=False
+    )
+    lines = (result.stderr + result.stdout).splitlines()
+    return next((line for line in lines if ' version "' in line), "")
 
 
 def java_major(path: str) -> int:

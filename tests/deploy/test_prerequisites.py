@@ -64,6 +64,21 @@ def test_the_java_of_java_home_comes_first_and_an_old_one_is_refused(programs, m
         prerequisites.require_java()
 
 
+@pytest.mark.parametrize(
+    ("output", "major"),
+    [
+        ("echo 'Picked up JAVA_TOOL_OPTIONS: -Dx=y' >&2; " + OLD_JAVA, 11),
+        ("echo 'NOTE: Picked up JDK_JAVA_OPTIONS: -Dx=y' >&2; " + OLD_JAVA, 11),
+        ("exit 1", 0),
+    ],
+)
+def test_the_version_of_java_is_found_below_a_note(programs, output, major) -> None:
+    write(programs, "java", output)
+
+    assert prerequisites.java_major(str(programs / "java")) == major
+    assert "Picked up" not in prerequisites.java_version(str(programs / "java"))
+
+
 def test_fetched_parts_are_verified_moved_into_place_and_found_again(programs, monkeypatch) -> None:
     monkeypatch.setenv("INVENTORY_CACHE", str(programs / "cache"))
     out = 'for word in "$@"; do case $word in -Dout=*) out=${word#-Dout=};; esac; done\n'
