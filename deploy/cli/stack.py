@@ -235,9 +235,9 @@ def move(
 ) -> None:
     """Move a stopped stack to another directory. The old one becomes a link to it.
 
-    A mount point can't become a link. So if the old directory is a mount point, the command copies
-    the files and keeps the old ones. It creates a link `moved-to` in the old directory, through
-    which later commands find the new directory.
+    A mount point can't become a link, nor can a directory in a parent directory that you may not
+    change. In these cases the command copies the files and keeps the old ones. It creates a link
+    `moved-to` in the old directory, through which later commands find the new directory.
     """
     from deploy.stack.move import move as move_home  # noqa: PLC0415 -- only this verb needs it
 
@@ -247,8 +247,8 @@ def move(
         output.console.print(f"{home.path} is now a link to {target}")
     else:
         output.console.print(
-            f"{home.path} is a mount point and keeps its files; its link {MOVED_TO!r} leads every"
-            f" command to the copy in {target}"
+            f"{home.path} can't become a link and keeps its files; its link {MOVED_TO!r} leads"
+            f" every command to the copy in {target}"
         )
 
 

@@ -25,8 +25,8 @@ _SECRETS: Final = (
 )
 
 
-# Name of the link to the new home, in a mount point that held the old home. A mount point can't
-# become a link itself.
+# Name of the link to the new home, in an old home that can't become a link itself, such as a mount
+# point.
 MOVED_TO: Final = "moved-to"
 
 

@@ -2,7 +2,8 @@
 
 The program `cp` makes the copy, because it preserves owners and links: Postgres refuses a data
 directory of another account. The old path becomes a symbolic link, so no command and no setting
-changes. A mount point can't become a link. Its old files stay, and a link in it leads to the copy.
+changes. A mount point can't become a link, nor can a directory whose parent this account may not
+change. Its old files stay, and a link in it leads to the copy.
 """
 
 import fcntl
@@ -20,14 +21,14 @@ from deploy.stack.home import MOVED_TO, Home
 from deploy.stack.processes import alive
 from deploy.stack.runtime import read_runtime
 
-_COPY = Program("cp", "copies the home with its owners", "sudo apt-get install -y coreutils")
+_COPY = Program("cp", "coreutils", "copies the home with its owners")
 
 
 def move(home: Home, target: Path) -> bool:
     """Move the stopped stack's home to `target`, which doesn't exist yet.
 
-    Return True if the old path is now a link to `target`. Return False if the old path is a mount
-    point, so that its old files stay.
+    Return True if the old path is now a link to `target`. Return False if the old path can't become
+    a link, so that its old files stay.
 
     Raises:
         StackError: the stack runs, `target` can't be used, or the copy failed. The home is
@@ -37,10 +38,9 @@ def move(home: Home, target: Path) -> bool:
     _refuse(home, target)
     with _stopped(home, target):
         _copy(home, target)
-        if home.path.is_mount():
+        if home.path.is_mount() or not _replace_by_link(home.path, target):
             _lead_to(home, target)
             return False
-        _replace_by_link(home.path, target)
         return True
 
 
@@ -121,9 +121,13 @@ def _lead_to(home: Home, target: Path) -> None:
         link.symlink_to(target)
 
 
-def _replace_by_link(old: Path, target: Path) -> None:
+def _replace_by_link(old: Path, target: Path) -> bool:
+    """Return False if the old directory can't be renamed: often root owns its parent directory."""
     away = old.with_name(f"{old.name}.moved")
-    old.rename(away)
+    try:
+        old.rename(away)
+    except OSError:
+        return False
     try:
         old.symlink_to(target)
         shutil.rmtree(away)
@@ -131,3 +135,4 @@ def _replace_by_link(old: Path, target: Path) -> None:
         shutil.rmtree(away, ignore_errors=True)
         if not old.is_symlink():
             old.symlink_to(target)
+    return True

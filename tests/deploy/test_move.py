@@ -133,7 +133,7 @@ def test_no_stack_starts_before_the_old_path_is_a_link(
     held: list[bool] = []
     replace = move_module._replace_by_link
 
-    def replace_by_link(old: Path, target: Path) -> None:
+    def replace_by_link(old: Path, target: Path) -> bool:
         with lock.open("a") as other:
             try:
                 fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -141,7 +141,7 @@ def test_no_stack_starts_before_the_old_path_is_a_link(
                 held.append(True)
             else:
                 held.append(False)
-        replace(old, target)
+        return replace(old, target)
 
     monkeypatch.setattr(move_module, "_replace_by_link", replace_by_link)
 
@@ -211,6 +211,23 @@ def test_a_home_that_is_a_mount_point_is_copied_and_leads_to_the_copy(
         full.stat().st_mode,
         full.stat().st_uid,
     )
+
+
+def test_a_home_that_can_not_be_renamed_is_copied_and_leads_to_the_copy(
+    home: Home, tmp_path: Path
+) -> None:
+    """Often root owns the parent directory. Here another directory has the new name."""
+    (home.path.with_name(".inventory.moved") / "left").mkdir(parents=True)
+
+    assert not move(home, tmp_path / "new")
+
+    assert default_home() == tmp_path / "new"
+    assert (tmp_path / "new" / "postgres" / "PG_VERSION").read_text() == "18"
+    assert (home.postgres / "PG_VERSION").exists()
+
+
+def test_the_advice_for_a_missing_copy_program_names_its_package() -> None:
+    assert move_module._COPY.repair.endswith("apt-get install -y coreutils")
 
 
 def test_a_supervisor_that_could_not_write_makes_the_disk_a_failure(home: Home) -> None:
