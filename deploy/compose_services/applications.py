@@ -2,6 +2,8 @@
 
 from typing import Any, Final
 
+from pydantic_settings import BaseSettings
+
 from deploy.compose_services.fields import (
     KAFKA,
     RESTART,
@@ -12,10 +14,18 @@ from deploy.compose_services.fields import (
     secret,
 )
 from deploy.stack.bootstrap import ROLES
-from deploy.stack.context import APPLICATIONS, COMPANY, PUBLIC, SESSIONS, WEBHOOKS, WORKER_MODULE
+from deploy.stack.context import (
+    APPLICATIONS,
+    COMPANY,
+    PUBLIC,
+    SESSIONS,
+    TUNING_VARIABLES,
+    WEBHOOKS,
+    WORKER_MODULE,
+)
 from deploy.stack.service_variables import service_variables
 from deploy.variables import PREFIX
-from streams.engine.undecodable import PERMILLE
+from streams.settings import SinkSettings, WorkerSettings
 from webui.config.environment import WebEnvironment
 
 _WORKER_PORT: Final = 6066
@@ -23,14 +33,15 @@ WORKERS: Final = ("worker-1", "worker-2")
 _WEB_PORT: Final = 8000
 # An empty hour turns proofs off, so it must stay empty: `-` gives the default to an unset variable
 # only, `:-` also to an empty one.
-_EXTRA: Final = {"prover": {"INVENTORY_PROOF_HOUR": "${INVENTORY_PROOF_HOUR-3}"}}
+_PROOF_HOUR: Final = {"INVENTORY_PROOF_HOUR": "${INVENTORY_PROOF_HOUR-3}"}
+_LOG_LEVEL: Final = "INVENTORY_LOG_LEVEL"
 
 
 def _application(name: str, module: str, **extra: str) -> dict[str, Any]:
     return {
         "image": "retail-inventory:local",
         "command": ["python", "-m", module],
-        "environment": variables_of(name) | extra,
+        "environment": variables_of(name) | {_LOG_LEVEL: optional(_LOG_LEVEL, "INFO")} | extra,
         "volumes": ["inventory:/var/lib/inventory"],
         "depends_on": {"setup": {"condition": "service_completed_successfully"}},
         "restart": RESTART,
@@ -71,7 +82,13 @@ def variables_of(name: str) -> dict[str, str]:
 
 def process(name: str, module: str) -> dict[str, Any]:
     """Return the service that runs `module` under `deploy.guard`, without special fields."""
-    return _guarded(name, _application(name, module, **_EXTRA.get(name, {})))
+    extra = {
+        "projector": _chosen(TUNING_VARIABLES, SinkSettings),
+        "actuator": _chosen(TUNING_VARIABLES, SinkSettings),
+        "automation": _chosen(COMPANY),
+        "prover": _PROOF_HOUR,
+    }
+    return _guarded(name, _application(name, module, **extra.get(name, {})))
 
 
 def setup() -> dict[str, Any]:
@@ -110,7 +127,8 @@ def generation() -> dict[str, Any]:
 def tools() -> dict[str, Any]:
     """Return the service for operators: `docker compose run --rm tools inventory verify`."""
     service = _application("tools", "deploy.cli.main")
-    service["environment"] = variables() | {"INVENTORY_WORKER_URLS": worker_urls()}
+    chosen = _chosen(COMPANY | SESSIONS | WEBHOOKS)
+    service["environment"] = variables() | {"INVENTORY_WORKER_URLS": worker_urls()} | chosen
     return service | {
         "command": ["inventory", "--help"],
         "profiles": ["tools"],
@@ -132,7 +150,7 @@ def worker(name: str) -> dict[str, Any]:
         INVENTORY_WORKER_HOST="0.0.0.0",  # noqa: S104 -- inside the compose network
         INVENTORY_WORKER_PORT=str(_WORKER_PORT),
         INVENTORY_WORKER_URLS=worker_urls(),
-        INVENTORY_UNDECODABLE_PERMILLE=optional("INVENTORY_UNDECODABLE_PERMILLE", str(PERMILLE)),
+        **_chosen(TUNING_VARIABLES, WorkerSettings),
     )
     url = f"http://localhost:{_WORKER_PORT}/readyz"
     return _guarded(name, service) | {"healthcheck": health("CMD", "curl", "-fsS", url)}
@@ -168,13 +186,15 @@ def webhooks() -> dict[str, Any]:
     return _guarded("webhooks", service)
 
 
-def _chosen(names: frozenset[str]) -> dict[str, str]:
-    """Return a compose reference for each variable in `names`.
+def _chosen(names: frozenset[str], settings: type[BaseSettings] = WebEnvironment) -> dict[str, str]:
+    """Return a compose reference for each variable in `names` that the class `settings` reads.
 
-    If .env doesn't set the variable, compose uses the default in `WebEnvironment`.
+    If .env doesn't set the variable, compose uses the default in this class.
     """
-    fields = WebEnvironment.model_fields
+    fields = settings.model_fields
+    read = {name: fields.get(name.removeprefix(PREFIX).lower()) for name in sorted(names)}
     return {
-        name: optional(name, str(fields[name.removeprefix(PREFIX).lower()].default))
-        for name in sorted(names)
+        name: optional(name, str(field.default))
+        for name, field in read.items()
+        if field is not None
     }

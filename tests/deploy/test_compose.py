@@ -14,10 +14,10 @@ from deploy.artifacts.fetch import Artifacts
 from deploy.compose_services import applications, infrastructure
 from deploy.container.setup import STOP
 from deploy.parts import BROKER, CONNECT, LOCAL_BROKER, LOCAL_CONNECT
-from deploy.stack.context import APPLICATIONS, Context, Options
+from deploy.stack.context import APPLICATIONS, TUNING_VARIABLES, Context, Options
 from deploy.stack.home import PROJECT, Home
 from deploy.stack.services import connect, kafka, postgres
-from streams.settings import WorkerSettings
+from streams.settings import SinkSettings, WorkerSettings
 from tests.house.sources import PACKAGES
 
 OURS = "retail-inventory:local"
@@ -92,12 +92,34 @@ def test_topics_and_connector_come_from_the_functions_of_the_local_stack() -> No
     assert "capture.capture(" in source
 
 
-def test_workers_pass_as_much_garbage_as_the_env_file_says(parsed: dict[str, Any]) -> None:
-    name = "INVENTORY_UNDECODABLE_PERMILLE"
-    default = WorkerSettings.model_fields["undecodable_permille"].default
+def test_every_limit_of_the_env_file_reaches_the_services_that_read_it(
+    parsed: dict[str, Any],
+) -> None:
+    readers = {"worker-1": WorkerSettings, "worker-2": WorkerSettings}
+    readers |= dict.fromkeys(("projector", "actuator"), SinkSettings)
 
-    for worker in ("worker-1", "worker-2"):
-        assert parsed["services"][worker]["environment"][name] == f"${{{name}:-{default}}}"
+    for service, settings in readers.items():
+        found = parsed["services"][service]["environment"]
+        for name in TUNING_VARIABLES:
+            field = settings.model_fields.get(name.removeprefix("INVENTORY_").lower())
+            if field is not None:
+                assert found[name] == f"${{{name}:-{field.default}}}"
+
+
+def test_every_process_logs_at_the_level_of_the_env_file(parsed: dict[str, Any]) -> None:
+    for service in ("worker-1", *APPLICATIONS):
+        found = parsed["services"][service]["environment"]
+        assert found["INVENTORY_LOG_LEVEL"] == "${INVENTORY_LOG_LEVEL:-INFO}"
+
+
+def test_commands_for_people_know_the_roles_that_need_a_second_factor(
+    parsed: dict[str, Any],
+) -> None:
+    """`inventory people roles` ends the tokens of a person who gets such a role."""
+    services = parsed["services"]
+    for name in ("INVENTORY_SECOND_FACTOR_ROLES", "INVENTORY_CURRENCY", "INVENTORY_TIME_ZONE"):
+        expected = services["web"]["environment"][name]
+        assert services["tools"]["environment"][name] == expected
 
 
 def test_every_process_of_the_project_is_a_service(parsed: dict[str, Any]) -> None:
