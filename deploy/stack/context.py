@@ -144,9 +144,11 @@ class Context:
     def variables(self) -> dict[str, str]:
         """Return the `INVENTORY_*` variables for an operator's commands.
 
-        A service gets only the variables that it reads; see `variables_of`.
+        Commands use the stack's company and roles with a second factor, also in another shell. A
+        service gets only the variables that it reads; see `variables_of`.
         """
         local = {"INVENTORY_WEBHOOK_PRIVATE_TARGETS": "1"} if self.options.demo else {}
+        local |= {name: os.environ[name] for name in COMPANY | SESSIONS if name in os.environ}
         return local | {
             "INVENTORY_HOME": str(self.home.path),
             "INVENTORY_KAFKA_BOOTSTRAP": self.kafka_bootstrap,

@@ -10,6 +10,7 @@ from deploy.leaks.processes import _OF_VARIABLES
 from deploy.stack.bootstrap import ROLES
 from deploy.stack.context import APPLICATIONS, Context, Options
 from deploy.stack.home import Home
+from deploy.stack.runtime import read_environment, write_environment
 from deploy.stack.service_variables import (
     DATABASE_URL,
     PREFIX,
@@ -132,6 +133,20 @@ def test_roles_of_services_can_log_in_and_are_not_the_owner() -> None:
 
 def test_a_context_prints_no_secret(stack: Context) -> None:
     assert not any(secret in repr(stack) for secret in stack.secrets.values())
+
+
+def test_commands_in_another_shell_know_the_roles_with_a_second_factor(
+    stack: Context, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`inventory people roles` ends the tokens of a person who gets such a role."""
+    monkeypatch.setenv("INVENTORY_SECOND_FACTOR_ROLES", "buyer")
+    monkeypatch.setenv("INVENTORY_CURRENCY", "CHF")
+    write_environment(stack.home, stack.variables())
+
+    stored = read_environment(stack.home)
+
+    assert stored["INVENTORY_SECOND_FACTOR_ROLES"] == "buyer"
+    assert stored["INVENTORY_CURRENCY"] == "CHF"
 
 
 def test_the_pages_get_the_addresses_of_a_deployment_behind_a_proxy(
