@@ -9,6 +9,7 @@ from typing import Final
 
 import psycopg
 from psycopg import sql
+from psycopg.rows import TupleRow
 
 from deploy.errors import StackError
 from deploy.parts import DATABASE, SCHEMAS, SEARCH_PATH
@@ -58,7 +59,7 @@ def create_database(target: Server) -> None:
                     sql.SQL(verb),
                     sql.Identifier(role),
                     sql.SQL(attributes),
-                    sql.Literal(target.passwords[role]),
+                    sql.Literal(_verifier(server, role, target.passwords[role])),
                 )
             )
         found = server.execute("SELECT 1 FROM pg_database WHERE datname = %s", (DATABASE,))
@@ -69,6 +70,13 @@ def create_database(target: Server) -> None:
                 )
             )
     _create_schemas(target)
+
+
+def _verifier(server: psycopg.Connection[TupleRow], role: str, password: str) -> str:
+    """Return what Postgres stores instead of the password: a server may log the statement."""
+    return server.pgconn.encrypt_password(
+        password.encode(), role.encode(), b"scram-sha-256"
+    ).decode()
 
 
 def _create_schemas(target: Server) -> None:
