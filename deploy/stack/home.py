@@ -1,5 +1,6 @@
 """Paths below the one directory to which a local stack writes everything."""
 
+import contextlib
 import json
 import os
 import secrets
@@ -24,6 +25,9 @@ _SECRETS: Final = (
     "secret_key",
 )
 
+
+# Directories with results of facts. The commands that write them would make them readable for all.
+_RESULTS: Final = ("backfill", "former", "revisions")
 
 # Name of the link to the new home, in an old home that can't become a link itself, such as a mount
 # point.
@@ -114,6 +118,10 @@ class Home:
             raise StackError(message) from error
         for directory in (self.logs, self.config, self.path / "archive", self.path / "workers"):
             directory.mkdir(mode=0o700, exist_ok=True)
+        for name in _RESULTS:
+            (self.path / name).mkdir(mode=0o700, exist_ok=True)
+            with contextlib.suppress(PermissionError):  # a link to a directory of another account
+                (self.path / name).chmod(0o700)
 
     def secrets(self) -> dict[str, str]:
         """Return passwords and tokens, generated once per home and readable by its owner only."""

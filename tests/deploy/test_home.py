@@ -47,6 +47,17 @@ def test_secrets_are_made_once_and_closed_to_others(tmp_path) -> None:
     assert stat.S_IMODE(home.logs.stat().st_mode) == 0o700
 
 
+def test_results_are_closed_to_others_also_in_a_home_of_before(tmp_path) -> None:
+    home = Home(tmp_path / "home")
+    (home.path / "backfill" / "runs").mkdir(mode=0o755, parents=True)
+
+    home.create()
+
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in home.path.iterdir()}
+    assert modes.keys() >= {"archive", "backfill", "former", "revisions", "workers"}
+    assert set(modes.values()) == {0o700}
+
+
 def test_the_log_is_closed_to_others_also_in_a_home_of_before(tmp_path) -> None:
     home = Home(tmp_path / "home")
     home.create()
