@@ -95,8 +95,12 @@ def test_topics_and_connector_come_from_the_functions_of_the_local_stack() -> No
 def test_every_limit_of_the_env_file_reaches_the_services_that_read_it(
     parsed: dict[str, Any],
 ) -> None:
-    readers = {"worker-1": WorkerSettings, "worker-2": WorkerSettings}
-    readers |= dict.fromkeys(("projector", "actuator"), SinkSettings)
+    readers: dict[str, type[WorkerSettings | SinkSettings]] = {
+        "worker-1": WorkerSettings,
+        "worker-2": WorkerSettings,
+        "projector": SinkSettings,
+        "actuator": SinkSettings,
+    }
 
     for service, settings in readers.items():
         found = parsed["services"][service]["environment"]
