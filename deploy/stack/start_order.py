@@ -12,6 +12,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
+import structlog
 from typing_extensions import override
 
 from cdc.capture.admin import create_topics
@@ -31,6 +32,8 @@ from deploy.stack.runtime import UP
 from deploy.stack.service import Service
 from deploy.stack.services import application, connect, kafka, postgres
 from deploy.stack.supervisor import Supervisor
+
+log = structlog.get_logger(__name__)
 
 _POLL_S: Final = 0.1
 _WATCH_S: Final = 0.5
@@ -233,7 +236,10 @@ class StartThread(threading.Thread):
         while not self.supervisor.stopping.wait(_WATCH_S):
             for service, _ in self.supervisor.processes(ready=False):
                 self.supervisor.probe(service)
-            requests.carry_out()
+            try:
+                requests.carry_out()
+            except (OSError, StackError) as error:  # a full disk, or no free port; tried again
+                log.warning("request not carried out", error=str(error))
 
     def _leave(self, worker: str) -> None:
         from deploy.stack import membership  # noqa: PLC0415 -- loads aiokafka, rarely used

@@ -1,5 +1,6 @@
 """Limits on waiting for each part when a stack starts."""
 
+import errno
 import json
 import os
 import subprocess
@@ -13,10 +14,11 @@ from pathlib import Path
 import pytest
 
 from deploy.errors import StackError
-from deploy.stack import daemon
+from deploy.stack import daemon, requested
 from deploy.stack.context import Context, Options
 from deploy.stack.home import Home
 from deploy.stack.processes import identify, wait_until
+from deploy.stack.requested import RequestedState, write_requested
 from deploy.stack.runtime import Runtime, read_runtime, write_runtime
 from deploy.stack.service import Service
 from deploy.stack.start_order import StartThread
@@ -131,3 +133,25 @@ def test_up_waits_for_a_service_that_is_on_its_way(starting: StartThread) -> Non
 
     serving.join(60)
     assert found.services["restoring"].state == "running"
+
+
+def test_a_request_that_fails_for_want_of_disk_does_not_stop_the_stack(
+    starting: StartThread, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A new worker needs a port, and the file of ports needs room on the disk."""
+    write_requested(starting.context.home, RequestedState(1))
+    tries: list[str] = []
+
+    def full(*_arguments: object) -> dict[str, int]:
+        tries.append("ports.json")
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(requested, "choose_ports", full)
+    watching = threading.Thread(target=starting._watch)
+
+    watching.start()
+    assert wait_until(lambda: len(tries) > 1, timeout_s=30)
+    starting.supervisor.stop()
+    watching.join(30)
+
+    assert not starting.supervisor.runtime.error
