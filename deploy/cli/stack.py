@@ -116,16 +116,11 @@ def up(
         _refuse_start_options(home, current, options)
     if options.wants("kafka") or options.wants("connect"):
         class_data.ensure(output.console.print)
+    asked = workers if was_running else None
     if not detach:
-        _run_in_foreground(home, options)
+        _run_in_foreground(home, options, asked)
     else:
-        daemon.start_detached(home, options, _print_step)
-        if was_running and workers is not None:
-            from deploy.stack import service_commands  # noqa: PLC0415 -- only for a stack that runs already
-
-            service_commands.scale(home, workers)
-        _print_addresses(home)
-        _show_rules(home)
+        _start(home, options, asked)
 
 
 def _refuse_start_options(home: Home, current: Runtime, options: Options) -> None:
@@ -142,13 +137,22 @@ def _refuse_start_options(home: Home, current: Runtime, options: Options) -> Non
         raise StackError(message, repair=f"inventory down && {again}")
 
 
-def _run_in_foreground(home: Home, options: Options) -> None:
+def _start(home: Home, options: Options, workers: int | None) -> None:
+    """Start the stack and print its addresses. `workers` is the new number for a running stack."""
+    daemon.start_detached(home, options, _print_step)
+    if workers is not None:
+        from deploy.stack import service_commands  # noqa: PLC0415 -- only for a stack that runs already
+
+        service_commands.scale(home, workers)
+    _print_addresses(home)
+    _show_rules(home)
+
+
+def _run_in_foreground(home: Home, options: Options, workers: int | None) -> None:
     """Run the stack until another command, Ctrl-C or SIGTERM stops it."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        daemon.start_detached(home, options, _print_step)
-        _print_addresses(home)
-        _show_rules(home)
+        _start(home, options, workers)
         output.console.print(
             "Ctrl-C stops the stack. `inventory up --detach` starts it in the background."
         )
