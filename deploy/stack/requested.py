@@ -5,8 +5,11 @@ services twice a second. A file survives the end of the command, and reading it 
 effect. A message to the process would have neither property.
 """
 
+import fcntl
 import json
-from collections.abc import Callable, Iterable
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from typing import Final
 
@@ -85,6 +88,17 @@ def read_requested(home: Home) -> RequestedState | None:
     except (ValueError, TypeError, StackError) as error:
         message = f"{file}: expected the requested state of the workers, found {error!r}"
         raise StackError(message, repair=f"rm {file}  # the workers continue unchanged") from error
+
+
+@contextmanager
+def exclusive_request(home: Home) -> Iterator[None]:
+    """Hold the lock under which a command reads the request and writes the changed one."""
+    lock = os.open(home.path / f"{_FILE}.lock", os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(lock)
 
 
 def write_requested(home: Home, requested: RequestedState) -> None:

@@ -15,11 +15,18 @@ from deploy.stack.context import in_worker_order, worker_names
 from deploy.stack.home import Home
 from deploy.stack.observe import PAUSED, RUNNING
 from deploy.stack.processes import wait_until
-from deploy.stack.requested import REPAIR, RequestedState, read_requested, write_requested
+from deploy.stack.requested import (
+    REPAIR,
+    RequestedState,
+    exclusive_request,
+    read_requested,
+    write_requested,
+)
 from deploy.stack.runtime import UP, Runtime, ServiceRuntime, read_runtime
 from inventory.explain.formatting import counted_text
 
 Progress = Callable[[str], None]
+Change = Callable[[RequestedState], RequestedState]
 
 _READY_S: Final = 120.0
 _POLL_S: Final = 0.1
@@ -39,7 +46,7 @@ def scale(home: Home, count: int) -> float:
     names = set(worker_names(count))
     return _request(
         home,
-        requested.without(),
+        lambda latest: latest.scaled(count).without(),
         lambda: _states(home) == dict.fromkeys(names, RUNNING) and _is_served(home, names),
         lambda: (
             f"{counted_text(count, 'worker')}: not all partitions are served, workers are "
@@ -62,7 +69,7 @@ def restart(home: Home, name: str) -> float:
         raise StackError(message, repair=f"inventory workers start {name}")
     return _request(
         home,
-        requested.restarted(name, before),
+        lambda latest: latest.restarted(name, before),
         lambda: _is_back(home, name, before) and _is_served(home, set(_states(home))),
         lambda: f"{name} did not come back, workers are {_states(home)}",
     )
@@ -93,7 +100,7 @@ def restart_service(home: Home, name: str) -> float:
         raise StackError(message, repair=resume_command(home, name))
     return _request(
         home,
-        requested.restarted(name, before),
+        lambda latest: latest.restarted(name, before),
         lambda: _is_back(home, name, before),
         lambda: f"{name} did not come back, see `inventory logs {name}`",
     )
@@ -108,9 +115,12 @@ def hold(home: Home, name: str, *, release: bool = False) -> None:
         StackError: no stack is ready, or the service doesn't exist.
     """
     _service(home, name)
-    requested = _requested(home)
-    held = set(requested.held) - {name} if release else {*requested.held, name}
-    write_requested(home, replace(requested, held=sorted(held)))
+
+    def changed(latest: RequestedState) -> RequestedState:
+        held = set(latest.held) - {name} if release else {*latest.held, name}
+        return replace(latest, held=sorted(held))
+
+    _write(home, changed)
 
 
 def stop(home: Home, name: str) -> float:
@@ -129,7 +139,7 @@ def stop(home: Home, name: str) -> float:
         raise StackError(message, repair="inventory down  # ends the whole stack")
     return _request(
         home,
-        requested.without(*requested.paused, name),
+        lambda latest: latest.without(*latest.paused, name),
         lambda: _states(home).get(name) == PAUSED and _is_served(home, others),
         lambda: f"{name} is not stopped, workers are {_states(home)}",
     )
@@ -146,7 +156,7 @@ def start(home: Home, name: str) -> float:
     _refuse_half_rebuilt(home, requested)
     return _request(
         home,
-        requested.without(*(other for other in requested.paused if other != name)),
+        lambda latest: latest.without(*(other for other in latest.paused if other != name)),
         lambda: _states(home).get(name) == RUNNING and _is_served(home, set(_states(home))),
         lambda: f"{name} does not serve, workers are {_states(home)}",
     )
@@ -171,8 +181,12 @@ def pause(home: Home, *others: str) -> tuple[str, ...]:
         services = read_runtime(home).services
         return all(services[name].state == PAUSED for name in names)
 
-    paused = replace(requested.without(*names), stopped=stopped)
-    _request(home, paused, are_away, lambda: f"still running: {_states(home)}")
+    _request(
+        home,
+        lambda latest: replace(latest.without(*names), stopped=stopped),
+        are_away,
+        lambda: f"still running: {_states(home)}",
+    )
     return names
 
 
@@ -195,7 +209,7 @@ def resume(home: Home) -> tuple[str, ...]:
 
     _request(
         home,
-        requested.without(*stopped),
+        lambda latest: latest.without(*stopped),
         is_back,
         lambda: f"not all partitions are served, workers are {_states(home)}",
     )
@@ -210,21 +224,27 @@ def resume_command(home: Home, name: str) -> str:
 
 def _request(
     home: Home,
-    requested: RequestedState,
+    change: Change,
     is_done: Callable[[], bool],
     describe: Callable[[], str],
 ) -> float:
-    """Write the request; return the seconds until it was carried out.
+    """Write the changed request; return the seconds until it was carried out.
 
     Raises:
         StackError: it took too long; `describe` returns what is missing.
     """
     began = time.monotonic()
-    write_requested(home, requested)
+    _write(home, change)
     if not wait_until(is_done, timeout_s=_READY_S, poll_s=_POLL_S):
         message = f"after {_READY_S:.0f} s: {describe()}"
         raise StackError(message, repair="inventory logs worker-1")
     return time.monotonic() - began
+
+
+def _write(home: Home, change: Change) -> None:
+    """Replace the request by the changed one; a change of another command at once is kept, too."""
+    with exclusive_request(home):
+        write_requested(home, change(_requested(home)))
 
 
 def _running(home: Home) -> Runtime:

@@ -3,6 +3,7 @@
 import os
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,11 +11,12 @@ from typing import Any
 import pytest
 
 from deploy.errors import StackError
+from deploy.stack import service_commands
 from deploy.stack.context import Context, Options
 from deploy.stack.home import Home
 from deploy.stack.processes import alive, identify, wait_until
 from deploy.stack.requested import RequestedState, Requests, read_requested, write_requested
-from deploy.stack.runtime import Runtime, read_runtime
+from deploy.stack.runtime import Runtime, ServiceRuntime, read_runtime, write_runtime
 from deploy.stack.service import Service
 from deploy.stack.services import application
 from deploy.stack.supervisor import StopReason, Supervisor
@@ -257,3 +259,33 @@ def test_only_services_of_the_stack_are_started(home: Home) -> None:
 def test_more_workers_than_partitions_are_refused(count: int) -> None:
     with pytest.raises(StackError, match="expected 1 to 12"):
         RequestedState(2).scaled(count)
+
+
+def test_requests_of_two_commands_at_once_are_both_kept(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    me = identify(os.getpid())
+    services = {name: ServiceRuntime(state="running") for name in ("web", "kafka")}
+    write_requested(home, RequestedState(2))
+    write_runtime(
+        home,
+        Runtime(
+            phase="ready", supervisor_pid=me.pid, supervisor_ticks=me.started, services=services
+        ),
+    )
+
+    def slowly(place: Home, requested: RequestedState) -> None:
+        time.sleep(0.2)  # the other command reads meanwhile
+        write_requested(place, requested)
+
+    monkeypatch.setattr(service_commands, "write_requested", slowly)
+    commands = [threading.Thread(target=service_commands.hold, args=(home, n)) for n in services]
+
+    for command in commands:
+        command.start()
+    for command in commands:
+        command.join(60)
+
+    found = read_requested(home)
+    assert found is not None
+    assert found.held == ["kafka", "web"]
