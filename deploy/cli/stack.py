@@ -24,8 +24,7 @@ from deploy.stack.runtime import UP, Runtime, read_runtime
 
 _FAILURE: Final = 2  # the doctor's exit code
 _WORKERS: Final = (
-    "Number of stream workers, 1 to 12. Default: 2, or that of the running stack."
-    " With --detach, a running stack gets this number of workers."
+    "Number of stream workers, 1 to 12, also of a running stack. Default: 2, or the present number."
 )
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 

@@ -197,6 +197,8 @@ def sole_supervisor(home: Home, refusal: StackError) -> Iterator[None]:
         StackError: `refusal`, because another supervisor holds the lock.
     """
     with (home.path / "supervisor.lock").open("w") as lock:
+        # An account that may open the file could hold the lock, and no stack would start.
+        os.fchmod(lock.fileno(), 0o600)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:

@@ -88,6 +88,6 @@ def _held(home: Home) -> frozenset[str]:
     """Return the services that a person has exempted from repairs."""
     try:
         requested = read_requested(home)
-    except StackError:
+    except (OSError, StackError):
         return frozenset()
     return frozenset(requested.held if requested else ())

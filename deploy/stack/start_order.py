@@ -233,13 +233,17 @@ class StartThread(threading.Thread):
         """Probe restarted services, and carry out requests."""
         requests = Requests(self.context, self.supervisor, self._leave)
         RepairThread(self.context.home, self.supervisor).start()
+        problem = ""
         while not self.supervisor.stopping.wait(_WATCH_S):
             for service, _ in self.supervisor.processes(ready=False):
                 self.supervisor.probe(service)
             try:
                 requests.carry_out()
+                problem = ""
             except (OSError, StackError) as error:  # a full disk, or no free port; tried again
-                log.warning("request not carried out", error=str(error))
+                if problem != str(error):
+                    log.warning("request not carried out", error=str(error))
+                problem = str(error)
 
     def _leave(self, worker: str) -> None:
         from deploy.stack import membership  # noqa: PLC0415 -- loads aiokafka, rarely used

@@ -16,6 +16,7 @@ import pytest
 from deploy.errors import StackError
 from deploy.stack import daemon, room
 from deploy.stack.context import Context, Options
+from deploy.stack.daemon import sole_supervisor
 from deploy.stack.home import PROJECT, Home
 from deploy.stack.processes import alive
 from deploy.stack.runtime import read_runtime
@@ -116,6 +117,16 @@ def test_a_home_has_one_supervisor(home) -> None:
         f"another supervisor runs in {home.path}; nothing was started\n\n"
         "repair: inventory logs supervisor\n"
     )
+
+
+def test_only_the_owner_can_open_the_lock_of_a_home(home) -> None:
+    home.create()
+    lock = home.path / "supervisor.lock"
+    lock.touch()
+    lock.chmod(0o644)
+
+    with sole_supervisor(home, StackError("another supervisor runs")):
+        assert lock.stat().st_mode & 0o777 == 0o600
 
 
 def test_a_container_without_its_variables_names_the_missing_one() -> None:
