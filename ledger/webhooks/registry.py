@@ -24,7 +24,7 @@ from ledger.kernel.unscoped_rows import read_one
 from ledger.messages import Message, gettext_noop
 from ledger.webhooks.events import test_message
 from ledger.webhooks.messages import insert_messages
-from ledger.webhooks.signing import new_secret, sealed
+from ledger.webhooks.signing import can_open, new_secret, sealed
 from ledger.webhooks.targets import check_url
 
 MOST_WEBHOOKS: Final = 10
@@ -44,9 +44,11 @@ JOIN app.auth_user u ON u.id = w.person_id
 WHERE w.id = %s AND w.status <> 'deleted' AND (%s::int IS NULL OR w.person_id = %s) FOR UPDATE OF w
 """
 # A second rotation replaces `former_secret`, so the first secret is no longer valid from then on.
+# `kept` is NULL if no message can be signed with the former secret any more.
 _ROTATE: Final = """
-UPDATE app.webhook SET former_secret = secret, former_until = clock_timestamp() + %s, secret = %s
-WHERE id = %s
+UPDATE app.webhook SET secret = %s, former_secret = former.kept,
+    former_until = CASE WHEN former.kept IS NOT NULL THEN clock_timestamp() + %s END
+FROM (SELECT %s::text AS kept) former WHERE id = %s
 """
 
 
@@ -143,13 +145,16 @@ def register_webhook(
 def rotate_secret(which: Which) -> Registered:
     """Give a webhook a new secret, and return it.
 
-    For 24 hours each message has a signature by the former secret too.
+    For 24 hours each message has a signature by the former secret too, unless the former secret was
+    encrypted with another secret key of Django.
     """
     fresh: list[str] = []
 
     def work(hook: _Locked) -> None:
         secret = new_secret()
-        execute(_ROTATE, BOTH_VALID, sealed(hook.person_id, secret), hook.id)
+        former = fetch_value("SELECT secret FROM app.webhook WHERE id = %s", hook.id)
+        kept = former if can_open(hook.person_id, former) else None
+        execute(_ROTATE, sealed(hook.person_id, secret), BOTH_VALID, kept, hook.id)
         fresh.append(secret)
 
     _command(which, "rotate_webhook", work)

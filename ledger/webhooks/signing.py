@@ -10,7 +10,7 @@ import secrets
 from collections.abc import Sequence
 from typing import Final
 
-from ledger.kernel.encryption import decrypt, encrypt
+from ledger.kernel.encryption import Undecipherable, decrypt, encrypt
 
 PREFIX: Final = "whsec_"
 SECRET_BYTES: Final = 32
@@ -30,6 +30,15 @@ def sealed(person_id: int, secret: str) -> str:
 def opened(person_id: int, text: str) -> str:
     """Return the secret in `text`; raise `Undecipherable` for another account or another key."""
     return decrypt(f"{_PURPOSE}:{person_id}", text)
+
+
+def can_open(person_id: int, text: str) -> bool:
+    """Return True if `opened` can decrypt the secret in `text`."""
+    try:
+        opened(person_id, text)
+    except Undecipherable:
+        return False
+    return True
 
 
 def headers_of(

@@ -342,6 +342,27 @@ def test_a_secret_that_another_key_encrypted_stops_the_webhook(
     assert receiver.requests == []
 
 
+def test_after_another_key_a_rotation_and_a_resumption_send_again(
+    receiver: Receiver, sinks: psycopg.Connection
+) -> None:
+    from django.test import override_settings  # noqa: PLC0415 -- needs Django set up
+
+    registry = import_module("ledger.webhooks.registry")
+    hook = register(receiver.url)
+    reorder_proposal(sinks)
+    with override_settings(SECRET_KEY="another key of the pages"):  # noqa: S106 -- a test's own
+        assert turn() == 0
+        new = registry.rotate_secret(registry.Which(hook.id, "buyer"))
+        registry.resume_webhook(registry.Which(hook.id, "buyer"))
+        assert turn() == 1
+
+    [request] = receiver.requests
+    assert request.is_signed_with(new.secret)
+    assert not request.is_signed_with(hook.secret)
+    [listed] = import_module("ledger.webhooks.queries").webhooks()
+    assert (listed.status, listed.former_until) == ("active", None)
+
+
 def test_two_senders_send_a_message_once_and_keep_the_order_of_its_key(
     receiver: Receiver, sinks: psycopg.Connection, server: Any, database: str
 ) -> None:
