@@ -18,6 +18,9 @@ from ledger.kernel.errors import refuse
 LONGEST_URL: Final = 500
 _SCHEMES: Final = ("http", "https")
 _LOCAL_NAMES: Final = ("localhost", "localhost.localdomain")
+# The only IPv6 addresses of the internet (RFC 4291). `is_global` is also True for some addresses
+# outside of this range, for example site-local and IPv4-compatible ones.
+_GLOBAL_UNICAST: Final = ipaddress.ip_network("2000::/3")
 _NAT64: Final = ipaddress.ip_network("64:ff9b::/96")
 _PUBLIC: Final = "a host with a public address"
 
@@ -75,6 +78,8 @@ def is_public(address: IpAddress) -> bool:
         inner = _carried(address)
         if inner is not None:
             return is_public(inner)
+        if address not in _GLOBAL_UNICAST:
+            return False
     return address.is_global and not address.is_multicast
 
 

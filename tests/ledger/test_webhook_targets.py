@@ -38,6 +38,7 @@ def test_an_address_of_another_form_is_refused(url: str, *, private_allowed: boo
         *("10.0.0.1", "172.16.0.1", "192.168.1.1", "169.254.169.254", "100.64.0.1", "0.1.2.3"),
         *("[::1]", "[::]", "[fe80::1]", "[fd00::1]", "[::ffff:127.0.0.1]", "[64:ff9b::10.0.0.1]"),
         *("[2002:7f00:1::]", "224.0.0.1", "[ff02::1]", "255.255.255.255"),
+        *("[fec0::1]", "[::127.0.0.1]", "[64:ff9b:1::a00:1]", "[4000::1]"),
     ],
 )
 def test_an_address_that_is_not_public_is_refused_unless_the_setting_allows_it(host: str) -> None:
