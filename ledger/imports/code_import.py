@@ -17,6 +17,7 @@ from ledger.imports.code_file import BadCodeRow, CodeRow, code_rows
 from ledger.items.codes import (
     DescribeCode,
     DescribeGtin,
+    DescribeSupplierCode,
     gtin14_or,
     name_codes,
     sku_text,
@@ -131,17 +132,19 @@ def _write(plan: CodePlan, actor: str | None) -> None:
 
 def _planned(text: str, *, lock: str) -> CodePlan:
     plan, rows, lines = CodePlan(), list[CodeRow](), dict[str, int]()
-    for row in code_rows(text):
+    given = list(code_rows(text))
+    letters = _letters([row.command for row in given if isinstance(row, CodeRow)])
+    for row in given:
         if isinstance(row, BadCodeRow):
             plan.bad_rows.append(row)
-        elif (first := lines.setdefault(_letters(row.command), row.line)) != row.line:
+        elif (first := lines.setdefault(letters[row.command.code], row.line)) != row.line:
             rule = Message("line %(line)s has this code already", line=first)
             plan.bad_rows.append(_bad_row(row, rule))
         else:
             rows.append(row)
     known = _Known.of([row.command for row in rows], lock)
     for row in rows:
-        _plan_row(plan, row, known)
+        _plan_row(plan, row, known, known.codes.get(letters[row.command.code]))
     plan.bad_rows.sort(key=lambda bad: bad.line)
     return plan
 
@@ -154,9 +157,10 @@ def _bad_row(row: CodeRow, rule: str) -> BadCodeRow:
     return BadCodeRow(row.line, ServiceError("form", None, rule))
 
 
-def _plan_row(plan: CodePlan, row: CodeRow, known: "_Known") -> None:
+def _plan_row(
+    plan: CodePlan, row: CodeRow, known: "_Known", before: Mapping[str, object] | None
+) -> None:
     command = row.command
-    before = known.codes.get(_letters(command))
     if problem := known.problem_of(command, before):
         plan.bad_rows.append(_bad_row(row, problem))
     elif before is None:
@@ -173,24 +177,28 @@ def _changeable(command: DescribeCode) -> dict[str, object]:
     return {name: columns[name] for name in ("pack_units", "is_active") if name in columns}
 
 
-def _letters(command: DescribeCode) -> str:
-    """Return the code in the form in which codes are compared.
+def _letters(commands: Sequence[DescribeCode]) -> dict[str, str]:
+    """Return each code with the form in which codes are compared.
 
-    A supplier's number is in upper case; a GTIN is unchanged.
+    A supplier's number is in upper case; a GTIN is unchanged. Postgres converts the number, as it
+    does for the unique index: Python would convert some letters differently, for example ß.
     """
-    return command.code if isinstance(command, DescribeGtin) else _capitals(command.code)
-
-
-def _capitals(code: str) -> str:
-    supplier, _, number = code.partition("|")
-    return f"{supplier}|{number.upper()}"
+    letters = {command.code: command.code for command in commands}
+    numbers = [command for command in commands if isinstance(command, DescribeSupplierCode)]
+    found = fetch_all(
+        "SELECT supplier || '|' || number AS code, supplier || '|' || upper(number) AS letters"
+        " FROM unnest(%s::text[], %s::text[]) AS given (supplier, number)",
+        [command.supplier for command in numbers],
+        [command.number for command in numbers],
+    )
+    return letters | {row["code"]: row["letters"] for row in found}
 
 
 @dataclass(frozen=True, slots=True)
 class _Known:
     """The existing rows that a file names.
 
-    `codes` has the columns of product codes, by the code as `_letters` returns it. `skus` and
+    `codes` has the columns of product codes, by the code in the form of `_letters`. `skus` and
     `suppliers` are the codes of products and suppliers that exist.
     """
 
@@ -210,20 +218,22 @@ class _Known:
         forms = [code[-length:] for code in gtins for length in LENGTHS]
         rows = chain(
             fetch_all(
-                f"SELECT code, sku, pack_units, is_active FROM {GTIN} WHERE code = ANY(%s) {lock}",  # noqa: S608 -- a name of the contract, and a literal of this module
+                "SELECT code AS letters, code, sku, pack_units, is_active"  # noqa: S608 -- a name of the contract, and a literal of this module
+                f" FROM {GTIN} WHERE code = ANY(%s) {lock}",
                 gtins,
             ),
             fetch_all(
-                f"SELECT code, sku, is_active FROM {SUPPLIER_CODE}"  # noqa: S608 -- the same
-                f" WHERE supplier = ANY(%s) AND upper(number) = ANY(%s) {lock}",
+                "SELECT supplier || '|' || upper(number) AS letters, code, sku, is_active"  # noqa: S608 -- the same
+                f" FROM {SUPPLIER_CODE} WHERE supplier = ANY(%s)"
+                f" AND upper(number) = ANY(SELECT upper(n) FROM unnest(%s::text[]) AS n) {lock}",
                 [command.supplier for command in numbers],
-                [command.number.upper() for command in numbers],
+                [command.number for command in numbers],
             ),
         )
         found = "SELECT code FROM retail.product WHERE code = ANY(%s)"
         suppliers = "SELECT code FROM retail.supplier WHERE code = ANY(%s)"
         return cls(
-            {_capitals(row["code"]) if "|" in row["code"] else row["code"]: row for row in rows},
+            {row["letters"]: row for row in rows},
             frozenset(fetch_column(found, [*skus, *forms])),
             frozenset(fetch_column(suppliers, [command.supplier for command in numbers])),
         )

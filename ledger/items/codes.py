@@ -68,7 +68,8 @@ class DescribeSupplierCode:
 
     def check(self) -> None:
         """Raise `ServiceError` with the field that breaks a rule."""
-        checks.text("supplier", self.supplier)
+        if "\x00" in checks.text("supplier", self.supplier):
+            refuse("supplier", self.supplier, "no such supplier: add it first, or check its code")
         checks.text("number", self.number, longest=LONGEST_NUMBER)
         if not self.number.isprintable() or self.number != self.number.strip(" "):
             refuse("number", self.number, "printable characters, without a space at either end")

@@ -92,6 +92,27 @@ WRONG = [
 ]
 
 
+def test_letters_that_only_python_converts_are_compared_as_postgres_does(
+    coded: psycopg.Connection,
+) -> None:
+    """Python makes SS of ß. Postgres leaves ß, so its unique index allows both numbers."""
+    content = "sku,code,supplier\nMUG,maß-1,ACME\nLAMP,mass-1,ACME\n"
+
+    assert import_codes(content) == ImportedCodes(2, 0, 0)
+    assert import_codes(content) == ImportedCodes(0, 0, 2)
+    [other] = check_codes("sku,code,supplier\nLAMP,Maß-1,ACME\n").bad_rows
+    assert other.reason.startswith("This is a code of MUG")
+
+
+def test_a_supplier_with_a_character_that_postgres_has_not_is_a_wrong_row(
+    coded: psycopg.Connection,
+) -> None:
+    [bad] = check_codes("sku,code,supplier\nMUG,M-1,AC\0ME\n").bad_rows
+
+    assert bad.line == 2
+    assert bad.reason.startswith("Supplier: no such supplier: add it first, or check its code")
+
+
 def test_every_wrong_row_is_listed_at_once(coded: psycopg.Connection) -> None:
     rows = [row for row, _ in WRONG]
     content = "\n".join(["sku,code,supplier,units,active", *reversed(rows)])
