@@ -148,6 +148,42 @@ def test_lists_of_stores_continue_after_their_cursor(
         assert problem(wrong)["field"] == "after", name
 
 
+def test_rows_that_leave_a_list_do_not_shift_its_next_page(
+    staff: Program, ledger: psycopg.Connection
+) -> None:
+    pair: dict[str, Any] = {"status": "shipped", "shipped_units": 2, "received_units": 0}
+    pair |= {"order_units": 0, "shipped_at": NOON, "received_at": None}
+    for number in range(3):
+        ref = f"T-{number}"
+        write(ledger, "purchase_order_line", order_ref=f"PO-{number}")
+        write(ledger, "shipment_line", leg="transfer_out", transfer_ref=ref, **pair)
+        write(ledger, "shipment_line", leg="transfer_in", transfer_ref=ref, location="M", **pair)
+    expected, given = ["PO-0", "PO-1", "PO-2"], {"received_units": 2, "damaged_units": 0}
+    found: dict[str, list[str]] = {"receipts": [], "transfers": []}
+    after = dict.fromkeys(found, "")
+
+    for _ in expected:
+        for name, refs in found.items():
+            page = staff.get(f"/api/v1/{name}", limit=1, after=after[name]).json()
+            [row] = page["items"]
+            after[name] = page["next"]
+            refs.append(row.get("order_ref") or row["transfer_ref"])
+            if name == "transfers":
+                body = {"action": "receive", **given}
+                assert staff.post(f"{TRANSFERS}/{row['id']}", body).status_code == 200
+            else:
+                done = (
+                    "UPDATE retail.purchase_order_line SET status = 'closed' WHERE order_ref = %s"
+                )
+                ledger.execute(done, (row["order_ref"],))
+
+    assert found == {"receipts": expected, "transfers": ["T-0", "T-1", "T-2"]}
+    newest = staff.get(TRANSFERS, view="received", limit=2).json()
+    last = staff.get(TRANSFERS, view="received", after=newest["next"]).json()
+    refs = [row["transfer_ref"] for row in (*newest["items"], *last["items"])]
+    assert refs == ["T-2", "T-1", "T-0"]
+
+
 @pytest.fixture
 def line(staff: Program, ledger: psycopg.Connection) -> int:
     """Write order line PO-1, sent, of ten units of S at L. Return its id."""

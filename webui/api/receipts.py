@@ -12,7 +12,6 @@ from ninja import Query, Router, Schema
 from pydantic import AfterValidator, Field, StrictInt
 
 from inventory.tables.columns import QUANTITY_MAX
-from ledger.decisions.documents import cursor
 from ledger.kernel.errors import refuse
 from ledger.receiving.receipts import MOST_LINES
 from ledger.services import Delivered, correct_receipt, receive_order
@@ -28,8 +27,9 @@ from webui.api.answers import (
     Location,
     Text,
     described,
-    number_of,
+    position_of,
     refuse_cursor,
+    split_page,
 )
 from webui.desks.orders.lines import order_lines
 from webui.desks.orders.order import header
@@ -44,7 +44,6 @@ from webui.desks.receiving.forms import (
 from webui.shell.forms import Typed
 
 router = Router(tags=["receipts"])
-_FURTHEST = 1_000_000
 _PAGE_ROWS = 50
 
 
@@ -184,15 +183,31 @@ class ReceiptDone(Schema):
 )
 def list_due_orders(request: HttpRequest, given: Query[DueFilters]) -> DuePage:
     """List sent orders with units that have not arrived."""
-    skip = number_of(given.after) or 0
-    if skip > _FURTHEST:
-        refuse_cursor(given.after)
     found = listing.due_orders(
-        location=given.location, text=given.q, skip=skip, rows=given.limit + 1
+        location=given.location, text=given.q, after=_place(given.after), rows=given.limit + 1
     )
-    shown = found[: given.limit]
-    following = cursor(str(skip + len(shown))) if len(found) > len(shown) else None
+    shown, following = split_page(found, given.limit, _position)
     return DuePage(items=[described(DueOrder, row) for row in shown], next=following)
+
+
+def _position(row: listing.DueOrder) -> str:
+    """Return due day (empty if none), location and reference of an order."""
+    return f"{row.due_on or ''}|{row.location}|{row.order_ref}"
+
+
+def _place(after: str) -> tuple[date | None, str, str] | None:
+    """Return due day, reference and location of the previous page's last order, or None."""
+    if not after:
+        return None
+    due_on, _, rest = position_of(after).partition("|")
+    location, _, order_ref = rest.partition("|")
+    try:
+        day = date.fromisoformat(due_on) if due_on else None
+    except ValueError:
+        refuse_cursor(after)
+    if not location or not order_ref:
+        refuse_cursor(after)
+    return day, order_ref, location
 
 
 @router.get(

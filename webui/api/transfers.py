@@ -2,15 +2,15 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from typing import Annotated, Any, Literal, assert_never
 
 from django.http import Http404, HttpRequest
 from ninja import Path, Query, Router, Schema
 from pydantic import Field
 
+from cdc.contracts.times import moment_of, us_of
 from ledger.access.scope import RowOutOfScope
-from ledger.decisions.documents import cursor
 from ledger.kernel.errors import Conflict, FormReused
 from ledger.kernel.rows import select_value
 from ledger.services import (
@@ -39,17 +39,18 @@ from webui.api.answers import (
     Text,
     Units,
     described,
-    number_of,
+    position_of,
     refuse_cursor,
+    split_page,
 )
 from webui.api.problems import Problem
 from webui.api.receipts import GivenUnits
-from webui.desks.transfers.queries import transfers
+from webui.desks.transfers.queries import TransferRow, transfers
 
 router = Router(tags=["transfers"])
 TransferId = Annotated[int, Path(ge=1, le=2**63 - 1, description="The `id` of a transfer.")]
 Place = Annotated[Text, Field(min_length=1, max_length=24)]
-_FURTHEST = 1_000_000
+_LATEST_US = us_of(datetime.max.replace(tzinfo=UTC))
 
 
 class Transfer(Schema):
@@ -189,11 +190,9 @@ class TransferDone(Schema):
 )
 def list_transfers(request: HttpRequest, given: Query[TransferFilters]) -> TransferPage:
     """List the transfers of a view: `moving` (planned or on their way), `stuck` or `received`."""
-    skip = number_of(given.after) or 0
-    if skip > _FURTHEST:
-        refuse_cursor(given.after)
-    found = transfers(view=given.view, location=given.location, skip=skip, rows=given.limit + 1)
-    shown = found[: given.limit]
+    after = _place(given.after)
+    found = transfers(view=given.view, location=given.location, after=after, rows=given.limit + 1)
+    shown, following = split_page(found, given.limit, _position)
     items = [
         described(
             Transfer,
@@ -204,8 +203,24 @@ def list_transfers(request: HttpRequest, given: Query[TransferFilters]) -> Trans
         )
         for row in shown
     ]
-    following = cursor(str(skip + len(shown))) if len(found) > len(shown) else None
     return TransferPage(items=items, next=following)
+
+
+def _position(row: TransferRow) -> str:
+    """Return the time of a transfer's receipt in microseconds, 0 before its receipt, and its id."""
+    return f"{us_of(row.received_at) if row.received_at else 0}|{row.in_id}"
+
+
+def _place(after: str) -> tuple[datetime, int] | None:
+    """Return time and id of the previous page's last transfer, or None without a cursor."""
+    at, _, number = position_of(after).partition("|")
+    if not after:
+        return None
+    if not (at + number).isascii() or not (at.isdigit() and number.isdigit()):
+        refuse_cursor(after)
+    if int(at) > _LATEST_US or int(number) >= 2**63:
+        refuse_cursor(after)
+    return moment_of(int(at)), int(number)
 
 
 @router.post(

@@ -106,11 +106,21 @@ def _given(location: str, text: str) -> dict[str, Any]:
     return {"location": location, "text": text, "coded": skus_of(text)}
 
 
-def due_orders(*, location: str, text: str, skip: int, rows: int) -> list[DueOrder]:
-    """Return up to `rows` orders with open units, earliest due first, for the API."""
-    sql = f"""SELECT d.*, '' AS mark FROM ({_DUE}) d
-        ORDER BY d.due_on NULLS LAST, d.order_ref, d.location LIMIT %(rows)s OFFSET %(skip)s"""  # noqa: S608 -- the query above
-    return select(sql, _given(location, text) | {"skip": skip, "rows": rows}, DueOrder)
+def due_orders(
+    *, location: str, text: str, after: tuple[date | None, str, str] | None, rows: int
+) -> list[DueOrder]:
+    """Return up to `rows` orders with open units, earliest due first, for the API.
+
+    `after` is the last order of the previous page: its due day, reference and location. So an order
+    that has been received meanwhile doesn't shift the next page.
+    """
+    place = "(coalesce(d.due_on, 'infinity'), d.order_ref, d.location)"
+    behind = f"{place} > (coalesce(%(due_on)s::date, 'infinity'), %(order_ref)s, %(store)s)"
+    sql = f"""SELECT d.*, '' AS mark FROM ({_DUE}) d WHERE {behind if after else "true"}
+        ORDER BY d.due_on NULLS LAST, d.order_ref, d.location LIMIT %(rows)s"""  # noqa: S608 -- the query above
+    due_on, order_ref, store = after or (None, "", "")
+    last = {"due_on": due_on, "order_ref": order_ref, "store": store}
+    return select(sql, _given(location, text) | last | {"rows": rows}, DueOrder)
 
 
 def due_totals(*, location: str, text: str) -> Totals:

@@ -124,16 +124,25 @@ LEFT JOIN retail.item_location il ON il.inv_key = a.inv_key
 
 
 def transfers(
-    *, view: str, location: str = "", person: str = "", skip: int = 0, rows: int = 100
+    *, view: str, location: str = "", after: tuple[datetime, int] | None = None, rows: int = 100
 ) -> list[TransferRow]:
-    """Return up to `rows` transfers, oldest first; in the view `received`, newest first."""
-    order = "a.received_at DESC, a.id" if view == "received" else "a.status DESC, a.id"
+    """Return up to `rows` transfers, oldest first; in the view `received`, newest first.
+
+    `after` is the last transfer of the previous page: the time of its receipt, which only the view
+    `received` needs, and its id. So a transfer that leaves the view doesn't shift the next page.
+    """
+    behind, order = (
+        ("(a.received_at, a.id) < (%(at)s, %(id)s)", "a.received_at DESC, a.id DESC")
+        if view == "received"
+        else ("a.id > %(id)s", "a.id")
+    )
     sql = f"""{COLUMNS_SQL}, '' AS mark {FROM_SQL}
               WHERE a.leg = 'transfer_in' AND {VIEWS_SQL[view]}
               AND (%(location)s = '' OR a.location = %(location)s OR l.location = %(location)s)
-              ORDER BY {order} LIMIT %(rows)s OFFSET %(skip)s"""
-    given = {"location": location, "person": person, "correctable": CORRECTABLE_FOR}
-    return select(sql, given | {"skip": skip, "rows": rows}, TransferRow)
+              AND {behind if after else "true"} ORDER BY {order} LIMIT %(rows)s"""
+    at, number = after or (None, None)
+    given = {"location": location, "person": "", "correctable": CORRECTABLE_FOR}
+    return select(sql, given | {"at": at, "id": number, "rows": rows}, TransferRow)
 
 
 def stuck_count() -> int:
