@@ -54,6 +54,22 @@ def test_a_scanned_code_has_its_product(coded: psycopg.Connection) -> None:
     assert problem(visitor.get("/api/v1/codes", code="x" * 101))["status"] == 400
 
 
+def test_the_longest_codes_come_in_pages(coded: psycopg.Connection) -> None:
+    visitor = program("associate")
+    sku, supplier = "磁" * 32, "店" * 64
+    services.add_reference(services.DescribeProduct(sku, "Longest", ""))
+    services.add_reference(services.DescribeSupplier(supplier, "Longest"))
+    numbers = ["号" * 63 + end for end in "ab"]
+    for number in numbers:
+        code = f"{supplier}|{number}"
+        services.add_reference(services.DescribeSupplierCode(code, supplier, number, sku))
+
+    first = visitor.get("/api/v1/codes", sku=sku, limit=1).json()
+    last = visitor.get("/api/v1/codes", sku=sku, limit=1, after=first["next"]).json()
+
+    assert [one["code"] for one in (*first["items"], *last["items"])] == numbers
+
+
 def test_codes_come_in_pages(coded: psycopg.Connection) -> None:
     visitor = program("associate")
     seen, after = [], ""

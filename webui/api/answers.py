@@ -20,7 +20,8 @@ from webui.shell.page import freshness
 MOST_ROWS: Final = 200
 USUAL_ROWS: Final = 50
 _LARGEST: Final = 2**63 - 1
-_LONGEST_CURSOR: Final = 400
+# The longest cursor names a code: its SKU, supplier and number can have 640 bytes, in base64.
+_LONGEST_CURSOR: Final = 1000
 _NO_ZEROS: Final = r"^[^\x00]*$"
 
 S = TypeVar("S", bound=Schema)
