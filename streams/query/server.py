@@ -139,8 +139,9 @@ class QueryServer:
             token = self._worker.settings.query_token.get_secret_value()
             given = request.headers.get("Authorization", "")
             expected = f"Bearer {token}"
-            # An empty token grants no access.
-            if not token or not hmac.compare_digest(given.encode(), expected.encode()):
+            # An empty token grants no access. Header bytes that are not UTF-8 arrive as surrogates.
+            given_bytes = given.encode("utf-8", "surrogateescape")
+            if not token or not hmac.compare_digest(given_bytes, expected.encode()):
                 return problem(UNAUTHORIZED, "a bearer token is required")
         return await handler(request)
 

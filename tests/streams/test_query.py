@@ -9,6 +9,7 @@ from urllib.parse import quote
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
+from yarl import URL
 
 from cdc.contracts.state import encode_state
 from cdc.contracts.topics import APP_ID
@@ -178,6 +179,23 @@ def test_state_needs_the_token_and_an_empty_token_opens_nothing(
             }
 
     asyncio.run(run())
+
+
+def test_a_token_of_other_bytes_than_utf8_is_a_wrong_token(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def run() -> bytes:
+        async with fleet(monkeypatch, Worker("worker-1", stocked())) as found:
+            at = URL(found.urls[0])
+            reader, writer = await asyncio.open_connection(at.host, at.port)
+            writer.write(
+                b"GET /iq/v1/lag HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer \xff\r\n\r\n"
+            )
+            status = await reader.readline()
+            writer.close()
+            return status
+
+    assert asyncio.run(run()).split()[1] == b"401"
 
 
 def test_a_question_makes_one_hop_and_never_two(monkeypatch: pytest.MonkeyPatch) -> None:
