@@ -7,7 +7,7 @@ which restores the state as it was after the last committed chunk.
 import asyncio
 import os
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from types import MappingProxyType
 from typing import Final, Never
 
@@ -42,6 +42,7 @@ from streams.worker.topic_identity import ORIGINS, refuse_recreated
 
 RESTORE_STALL_S = 120.0
 HAND_OVER_S = 3.0  # the supervisor kills the process after ten seconds, and snapshots take up to 4
+SENT_S = 1.0  # longest wait at a stop for open decisions that are being sent
 LeaveGroup = Callable[[], Awaitable[None]]
 NO_TOPIC_IDS: Final[TopicIds] = MappingProxyType({})
 
@@ -192,6 +193,7 @@ class Runtime:
             await self._hand_over(leave_group)
         await self.snapshot_writer.stop(owned)
         await self.revoked()
+        await _wait_until_sent(owned)
         await self.producers.close()
 
     async def _hand_over(self, leave_group: LeaveGroup) -> None:
@@ -281,6 +283,23 @@ class Runtime:
         )
         if problem is not None:
             die("worker is stuck", Stuck(problem))
+
+
+async def _wait_until_sent(partitions: Iterable[OwnedPartition]) -> None:
+    """Wait for up to `SENT_S` seconds until the timer sends no open decisions of `partitions`.
+
+    If a producer is closed in the middle of a transaction, the process ends with an error.
+    """
+    in_use = [owned.lock for owned in partitions if owned.lock.locked()]
+    if not in_use:
+        return
+    try:
+        async with asyncio.timeout(SENT_S):
+            for lock in in_use:
+                async with lock:
+                    pass
+    except TimeoutError:
+        log.warning("open decisions are still being sent at the stop")
 
 
 def _refuse_other_log(partition: int, next_offset: int, first: int, end: int) -> None:

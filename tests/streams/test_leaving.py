@@ -91,6 +91,51 @@ def test_a_worker_that_comes_back_stays_in_its_group(tmp_path: Path) -> None:
     assert file_of(runtime.settings.snapshot_dir, PARTITION, GENERATION).exists()
 
 
+def test_a_stop_closes_no_producer_in_the_middle_of_a_republication(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runtime = worker(sold_history(3), tmp_path)
+    began, answered = asyncio.Event(), asyncio.Event()
+
+    async def sending(_owned: object, _broker: object) -> int:
+        began.set()
+        await answered.wait()
+        return 1
+
+    monkeypatch.setattr(runtimes, "republish_open", sending)
+
+    async def story() -> bool:
+        await folded(runtime, records=3)
+        republishing = asyncio.create_task(runtime.republish())
+        await began.wait()
+        closing = asyncio.create_task(runtime.close())
+        for _ in range(50):
+            await asyncio.sleep(0)
+        is_open = PARTITION in runtime.producers.writers
+        answered.set()
+        await asyncio.gather(republishing, closing)
+        return is_open
+
+    assert asyncio.run(asyncio.wait_for(story(), DEADLINE_S))
+    assert runtime.producers.writers == {}
+
+
+def test_a_stop_waits_only_shortly_for_a_republication(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runtimes, "SENT_S", 0.05)
+    runtime = worker(sold_history(3), tmp_path)
+
+    async def story() -> None:
+        owned = await folded(runtime, records=3)
+        async with owned.lock:
+            await runtime.close()
+
+    asyncio.run(asyncio.wait_for(story(), DEADLINE_S))
+
+    assert runtime.producers.writers == {}
+
+
 async def refused() -> None:
     raise GroupCoordinatorNotAvailableError
 
