@@ -44,9 +44,15 @@ SELECT active, coalesce(wal_status, 'unknown'),
     coalesce(pg_wal_lsn_diff(pg_current_wal_lsn(), confirmed_flush_lsn), 0)::bigint
 FROM pg_replication_slots WHERE slot_name = %s AND database = current_database()
 """
+# A publication may change between `damage_of` and this statement. The stored ids of such a
+# publication must stay, so that the next `damage_of` finds the change. New tables are no change.
 _RECORD: Final[LiteralString] = """
 UPDATE app.capture SET publication = %(found)s, changed_at = clock_timestamp()
-WHERE publication IS DISTINCT FROM %(found)s
+WHERE publication IS NULL OR (%(found)s @> publication AND publication <> %(found)s)
+"""
+_CLEAR: Final[LiteralString] = """
+UPDATE app.capture SET publication = NULL, changed_at = clock_timestamp()
+WHERE publication IS NOT NULL
 """
 _PAUSE: Final[LiteralString] = """
 UPDATE app.capture SET paused_by = %(by)s, changed_at = clock_timestamp()
@@ -134,7 +140,10 @@ def damage_of(connection: Connection) -> Damage | None:
 
 
 def store_publication(connection: Connection) -> None:
-    """Store the object ids of the present publication, so that `damage_of` detects a change."""
+    """Store the object ids of the present publication, so that `damage_of` detects a change.
+
+    Do nothing if ids are stored and one of them has changed: `clear_publication` deletes them.
+    """
     connection.execute(_RECORD, {"found": Jsonb(_identity(connection))})
 
 
@@ -143,7 +152,7 @@ def clear_publication(connection: Connection) -> None:
 
     Call this before a new source log begins.
     """
-    connection.execute(_RECORD, {"found": None})
+    connection.execute(_CLEAR)
     connection.execute(_PAUSE, {"by": ""})
 
 

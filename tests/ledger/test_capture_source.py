@@ -83,6 +83,20 @@ def test_a_publication_that_was_away_stays_damage_when_it_is_back(owner, ledger,
         assert found.found == f"was changed or created again{by_table}"
 
 
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_change_while_capture_is_being_checked_is_not_recorded(owner, ledger, change) -> None:
+    """A process first looks for damage, waits for Connect, and then records the publication."""
+    away, back = CHANGES[change]
+    with inactive_slot(ledger):
+        store_publication(owner)
+        owner.execute(away)
+        store_publication(owner)
+        owner.execute(back) if back else create_publication(owner)
+        store_publication(owner)
+
+        assert damage_of(owner) is not None
+
+
 def test_rows_that_a_filter_leaves_out_are_damage(owner) -> None:
     owner.execute(f"ALTER PUBLICATION {PUBLICATION} DROP TABLE retail.sale_line")
     owner.execute(
@@ -99,6 +113,9 @@ def test_a_table_that_a_release_adds_is_no_damage(owner, ledger) -> None:
         try:
             owner.execute(f"ALTER PUBLICATION {PUBLICATION} ADD TABLE retail.later")
             assert damage_of(owner) is None
+            store_publication(owner)
+            owner.execute(f"ALTER PUBLICATION {PUBLICATION} DROP TABLE retail.later")
+            assert damage_of(owner) == Damage("publication", "was changed or created again: later")
         finally:
             owner.execute("DROP TABLE retail.later")
 
