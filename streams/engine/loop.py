@@ -121,16 +121,23 @@ async def _staged(effects: Effects, owned: OwnedPartition) -> list[Stage]:
 async def republish_open(owned: OwnedPartition, broker: Broker) -> int:
     """Send the last revision of each open need and price proposal again. Return their number.
 
-    Consumers ignore revisions that they have already.
+    Consumers ignore revisions that they have already. Decoding thousands of states takes longer
+    than queries wait, so this function yields to the event loop. The caller has `owned.lock`, so no
+    chunk is folded meanwhile.
     """
     effects = Effects()
+    time_slice = _TimeSlice()
     for key in sorted(owned.open_keys):
+        await time_slice.step()
         state = owned.published[key]
         for output in (state.episode.last_output, state.price_episode.last_output):
             if output is not None and output.status == "open":
                 effects.add_decisions((output,), state)
     writer = Writer(owned.partition.generation, owned.number)
-    sends = list(writer.decision_sends(effects.decisions.values(), owned.progress()))
+    sends = []
+    for send in writer.decision_sends(effects.decisions.values(), owned.progress()):
+        sends.append(send)
+        await time_slice.step()
     if sends:
         await broker.acknowledged(owned.number, [sends])
     return len(sends)

@@ -1,19 +1,24 @@
-"""A restore of any size yields to the worker's other tasks every few milliseconds."""
+"""Long work yields to the worker's other tasks every few milliseconds."""
 
 import asyncio
 from collections.abc import AsyncIterator, Coroutine, Sequence
 from typing import Any
 
+import pytest
 from typing_extensions import override
 
 from cdc.contracts.topics import STOCK_EVENTS
+from streams.engine import loop
 from streams.engine.assembly import BLOCKS_AT_ONCE
 from streams.engine.cold import SLOTS
+from streams.engine.loop import handle_chunk, republish_open
 from streams.engine.memory import MemoryBroker
 from streams.engine.records import LogRecord
 from streams.engine.restore import CHANGELOGS, restore
 from streams.engine.restore_reader import SLICE, RestoreReader
+from tests.streams import lives
 from tests.streams.served import GENERATION, Worker, partition, stocked
+from tests.streams.test_engine import KEYS, Step, history
 
 PARTITION = 4
 
@@ -77,3 +82,28 @@ def test_a_batch_is_given_in_slices_and_heard_of_once() -> None:
     assert asyncio.run(turns_during(read())) >= len((SLICE, SLICE))
     assert sizes == [SLICE, SLICE, 1]
     assert heard == ["batch"]
+
+
+def test_others_get_their_turn_between_the_decisions_that_are_sent_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Queries wait 0.15 s; thousands of open decisions take longer."""
+    plan: list[Step] = [
+        (what, number, 1, gap_us)
+        for number in range(len(KEYS))
+        for what, gap_us in (("count", 0), ("range", 1_000_000), ("sale", 1_000_000))
+    ]
+    broker = history(plan)
+
+    async def run() -> tuple[int, int]:
+        owned = await restore(lives.PARTITION, lives.GENERATION, broker)
+        writer = broker.writer(lives.PARTITION)
+        await handle_chunk(lives.source_of(broker), owned, writer)
+        return len(owned.open_keys), await turns_during(republish_open(owned, writer))
+
+    monkeypatch.setattr(loop, "SLICE_S", 0.0)
+    monkeypatch.setattr(loop, "CLOCK_EVERY", 1)
+    open_keys, turns = asyncio.run(run())
+
+    assert open_keys == len(KEYS)
+    assert turns > 2 * open_keys
