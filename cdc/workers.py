@@ -161,7 +161,7 @@ def _query(
         return read(_client().get(url, headers=headers, timeout=within_s))
     except httpx.TimeoutException:
         return "the worker did not answer in time"
-    except httpx.HTTPError:
+    except (httpx.HTTPError, httpx.InvalidURL):  # a setting may have a malformed address
         return "the worker is unreachable"
     except UnreadableRecord as problem:
         return str(problem)

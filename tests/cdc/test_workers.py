@@ -148,6 +148,15 @@ class Hurried(httpx.Client):
         return super().get(url, timeout=given, **options)
 
 
+def test_an_address_that_is_no_url_is_told_like_a_worker_that_is_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("INVENTORY_WORKER_URLS", "http://worker-1:port, http://[::1")
+
+    assert query_key(settings(tmp_path), "L|A").problem == "the worker is unreachable"
+    assert partition_map(settings(tmp_path)).problem == "the worker is unreachable"
+
+
 def test_a_worker_that_hangs_leaves_time_for_another_who_is_asked_first_from_then_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
