@@ -105,7 +105,7 @@ def rejected_replay(
 
     found = [replays.preview(identity) for identity in ids]
     if json:
-        output.as_json([asdict(each) | {"instead": each.instead} for each in found])
+        output.as_json([asdict(each) for each in found])
     else:
         columns = ("id", "reason", "inv_key", "op", "row", "ledger_units", "level_units", "settled")
         shown = [[getattr(preview, name) for name in columns] for preview in found]

@@ -90,7 +90,7 @@ def rejected(connection: psycopg.Connection, **changes: object) -> str:
         "partition": 0,
         "offset": 7,
         "key": b"L|S",
-        "value": b"{}",
+        "value": b'{"op":"c","source":{"table":"sale_line","lsn":1,"ts_us":1}}',
         "reason": "limit",
         "stage": "fold",
         "detail": "quantity_units: got 0",

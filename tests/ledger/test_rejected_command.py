@@ -11,6 +11,7 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner, Result
 
+from cdc.contracts.rejects import MOST_BYTES, truncated
 from deploy import output
 from deploy.cli.main import app
 from deploy.errors import StackError
@@ -123,6 +124,20 @@ def test_a_replay_is_offered_only_for_records_that_it_can_repair(
         "1-0-10 (malformed): repair the program that wrote the record; if `inventory verify` names"
         " the item, begin a new generation of the log. Then dismiss these records"
     )
+    assert ledger.execute("SELECT count(*) FROM app.rejected_mark").fetchone() == (0,)
+
+
+@pytest.mark.parametrize("further", [(), ("--yes",)])
+def test_a_record_that_was_cut_is_never_sent_again(
+    records: Home, ledger: psycopg.Connection, further: tuple[str, ...]
+) -> None:
+    cut, _ = truncated(b'{"op":"c","before":null,"after":{"note":"%b"}}' % (b"x" * MOST_BYTES), "")
+    inbox.rejected(ledger, id="1-0-9", offset=9, reason="limit", value=cut)
+
+    refused = rejected("replay", "1-0-9", "--reason", "now fits", *further)
+
+    assert isinstance(refused.exception, StackError)
+    assert "1-0-9 (limit): repair the program that wrote the record" in str(refused.exception)
     assert ledger.execute("SELECT count(*) FROM app.rejected_mark").fetchone() == (0,)
 
 

@@ -52,16 +52,27 @@ WHAT_TO_DO: Final = {
 }
 
 
-def instead_of(reason: str) -> str:
-    """Return what to do if a replay can't repair a record of this reason, else an empty text."""
-    if reason in REPLAYABLE:
-        return ""
-    return WHAT_TO_DO.get(reason, gettext_noop("nothing would change"))
+def instead_of(reason: str, content: bytes | memoryview | None) -> str:
+    """Return what to do if a replay can't repair a record of this reason, else an empty text.
+
+    `content` is the kept part of the record. The end of a long record is not kept, so nothing can
+    send it again.
+    """
+    if reason not in REPLAYABLE:
+        return WHAT_TO_DO.get(reason, gettext_noop("nothing would change"))
+    try:
+        parse_envelope(None if content is None else bytes(content))
+    except Malformed:
+        return _REPAIR_PROGRAM
+    return ""
 
 
 @dataclass(frozen=True, slots=True)
 class ReplayPreview:
-    """A rejected record beside the state of its row in Postgres and of its key in the workers."""
+    """A rejected record beside the state of its row in Postgres and of its key in the workers.
+
+    `instead` is the next step for a record that no replay can repair, else an empty text.
+    """
 
     id: str
     reason: str
@@ -72,16 +83,12 @@ class ReplayPreview:
     ledger_units: int | None
     level_units: int | None
     settled: str | None
+    instead: str
 
     @property
     def can_replay(self) -> bool:
         """True if a replay can have an effect."""
-        return self.reason in REPLAYABLE and self.settled is None
-
-    @property
-    def instead(self) -> str:
-        """The next step for a record that no replay can repair, else an empty text."""
-        return instead_of(self.reason)
+        return not self.instead and self.settled is None
 
     @property
     def is_counted_already(self) -> bool:
@@ -106,8 +113,9 @@ class _Level:
 
 
 @dataclass(frozen=True, slots=True)
-class _Reason:
+class _Kept:
     reason: str
+    value: bytes | memoryview | None
 
 
 _REJECTED_RECORD: Final = """
@@ -144,6 +152,7 @@ def preview(record_id: str) -> ReplayPreview:
         ledger_units=fetch_value(_LEDGER_UNITS, key) if level else None,
         level_units=level.on_hand_units if level else None,
         settled=record.settled,
+        instead=instead_of(record.reason, record.value),
     )
 
 
@@ -197,8 +206,9 @@ def replay(record_ids: Sequence[str], *, reason: str, actor: str) -> list[str]:
 
 
 def _refuse_useless(record_id: str) -> None:
-    found = read_one(_Reason, "SELECT reason FROM read_model.rejected WHERE id = %s", record_id)
-    what = "" if found is None else instead_of(found.reason)
+    statement = "SELECT reason, value FROM read_model.rejected WHERE id = %s"
+    found = read_one(_Kept, statement, record_id)
+    what = "" if found is None else instead_of(found.reason, found.value)
     if what:
         rule = Message("a replay can't repair this record: %(what)s", what=Message(what))
         refuse("record", record_id, rule)
