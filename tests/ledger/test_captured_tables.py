@@ -5,6 +5,7 @@ import pytest
 
 from inventory.tables.captured import COMMON, CapturedTable
 from inventory.tables.catalogue import CAPTURED
+from tests.ledger.rows import write
 
 COLUMNS = """
 SELECT a.attname, format_type(a.atttypid, NULL) FROM pg_attribute a
@@ -57,3 +58,15 @@ def test_sql_has_the_effect_of_exactly_the_tables_that_move_stock(
 
     assert ("movement_of" in rules) is table.has_movements
     assert ("inbound_of" in rules) is table.has_inbound
+
+
+@pytest.mark.parametrize(
+    "table", [table for table in CAPTURED if table.has_movements or table.has_inbound], ids=by_name
+)
+def test_a_row_that_changes_stock_makes_its_key_an_item(
+    ledger: psycopg.Connection, table: CapturedTable
+) -> None:
+    write(ledger, table.name)
+
+    found = ledger.execute("SELECT app.is_item('L|S')").fetchone()
+    assert found == (True,), f"app.is_item must read retail.{table.name}, or a view with its rows"
