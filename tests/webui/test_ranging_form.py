@@ -58,9 +58,15 @@ def test_levels_change_with_a_field_exactly_where_the_form_asks_for_it(
     is_of_orders |= is_typed and field.column == "lead_time_centidays"
 
     before = levels_of(chosen)
-    after = levels_of(chosen, **{field.column: BASE[field.column] * 2})
+    # A level in multiples of a quantity can be the same for one of these factors.
+    after = [levels_of(chosen, **{field.column: BASE[field.column] * n}) for n in (2, 3, 5)]
 
-    assert (after != before) == (is_used(field, chosen) and not is_of_orders)
+    is_read, is_asked = any(found != before for found in after), is_used(field, chosen)
+    assert is_read == (is_asked and not is_of_orders), (
+        f"{family.code} with levels {chosen['levels']}: {field.column}"
+        f" {'changes' if is_read else 'does not change'} a level; `typed` and `computed` of the"
+        " family must name exactly the columns that change its levels"
+    )
 
 
 def test_nothing_is_asked_of_an_item_that_nobody_orders() -> None:
