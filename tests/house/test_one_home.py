@@ -51,7 +51,10 @@ def test_only_its_home_names_a_concept(home: str) -> None:
         (name(path), text) for path in others for text in concepts_named_by(path) & HOMES[home]
     }
 
-    assert found - ALSO == set()
+    assert found - ALSO == set(), (
+        f"import the name from {home}; if the text means something else, choose another name,"
+        " or add the text to the exceptions of HOMES"
+    )
 
 
 def test_a_planted_name_would_be_found() -> None:

@@ -10,7 +10,7 @@ MILLION = 1_000_000
 
 
 class Limit(Exception):
-    """A column violates a limit; the argument is its name."""
+    """A column violates a limit; the argument names the column."""
 
 
 class Column(NamedTuple):
@@ -250,7 +250,8 @@ def read_column(name: str, column: Column, raw: Mapping[str, Any]) -> Any:
     if not _right_type(column, value):
         raise Limit(name)
     if column.choices and value not in column.choices:
-        raise Limit(name)
+        message = f"{name}: {value!r} is none of {', '.join(column.choices)}"
+        raise Limit(message)
     numbers = value if column.kind == "list" else [value] if column.kind == "int" else []
     if not all(_in_range(column, item) for item in numbers):
         raise Limit(name)
