@@ -8,11 +8,13 @@ from urllib.parse import quote
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from cdc.figures import Figure
 from inventory.model.ids import InvKey, Position, ProposalId
 from inventory.model.state import KeyState
 from inventory.revision import LOGIC_REVISION
 from streams.engine.effects import Effects
 from streams.engine.snapshot import freeze
+from streams.query.gauges import register
 from streams.query.metrics import Metrics
 from tests.cdc import test_records
 from tests.streams.served import KEYS, Fleet, Worker, fleet, halves, partition, stocked
@@ -44,6 +46,10 @@ def whole(families: Families, name: str) -> float:
 
 def of_partition(families: Families, name: str, number: int) -> float:
     return families[name][name, (("partition", str(number)),)]
+
+
+def family_of(figure: Figure) -> str:
+    return figure.name.removesuffix("_total")
 
 
 def by_labels(samples: dict[Sample, float], *names: str) -> dict[str, float]:
@@ -80,6 +86,29 @@ def test_the_state_of_each_partition_is_shown(monkeypatch: pytest.MonkeyPatch) -
             assert 0 < age <= time.time() - owned.as_of_us / 1e6
             for name in ("inventory_lag_seconds", "inventory_heartbeat_age_seconds"):
                 assert of_partition(seen, name, 4) == pytest.approx(age, abs=60)
+
+    asyncio.run(run())
+
+
+def test_samples_have_the_labels_with_which_their_figure_is_registered(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    figures = list(register(Worker("apart", stocked())).figures())
+
+    async def run() -> None:
+        async with fleet(monkeypatch, *await halves(stocked())) as found:
+            worker = found.workers[0]
+            beat(worker, 4)
+            await worker.work()
+            worker.snapshot_writer.counts.at_s[4] = time.monotonic()
+
+            seen = await scrape(found, 0)
+
+            for figure in figures:
+                labels = {tuple(dict(labels)) for _, labels in seen[family_of(figure)]}
+                assert labels <= {figure.labels}, (
+                    f"{figure.name}: use `one` or `_each` of gauges.py"
+                )
 
     asyncio.run(run())
 
