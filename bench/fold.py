@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from bench.errors import BenchFailed
 from bench.fold_log import Event, Stores, file_events
 from bench.fold_reference import Counters
 from bench.fold_retailer import Retailer
@@ -244,7 +245,11 @@ def run(
     retailers: Retailers,
     progress: ReportProgress = lambda _text: None,
 ) -> FoldReport:
-    """Measure the sales file, if given, then one generated retailer for each number of keys."""
+    """Measure the sales file, if given, then one generated retailer for each number of keys.
+
+    Raises:
+        BenchFailed: no line of the file is a valid sale line.
+    """
     collect_rarely()  # as a worker does
     cases = []
     if file is not None:
@@ -259,6 +264,9 @@ def run(
 def _of_file(file: SalesFile) -> Case:
     bench = _Bench()
     bench.measure(file_events(file.path, file.stores, file.limit))
+    if not bench.records:
+        problem = f"{file.path} has no valid sale line"
+        raise BenchFailed(problem)
     return bench.case("file")
 
 

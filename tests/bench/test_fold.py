@@ -2,6 +2,9 @@
 
 from pathlib import Path
 
+import pytest
+
+from bench.errors import BenchFailed
 from bench.fold import Retailers, SalesFile, run
 from bench.fold_log import file_events
 from bench.fold_retailer import Retailer
@@ -49,3 +52,11 @@ def test_a_file_becomes_ranged_keys_and_their_lines(tmp_path: Path) -> None:
     assert report.growth is None
     assert report.as_json()["cases"][0]["records_per_s"] > 0
     assert "file" in report.as_text()
+
+
+def test_a_file_without_a_valid_line_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "retail.csv"
+    path.write_text(LINES.splitlines(keepends=True)[0], encoding="utf-8")
+
+    with pytest.raises(BenchFailed, match=r"retail\.csv has no valid sale line"):
+        run(file=SalesFile(path), retailers=Retailers(()))
