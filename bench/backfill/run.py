@@ -10,6 +10,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass, field
@@ -233,15 +234,24 @@ class _Bench:
 
 
 def _measured(command: Sequence[str], others: Sequence[int]) -> tuple[dict[str, Any], Cost]:
-    with subprocess.Popen(  # noqa: S603 -- a module of this package
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
+    """Run the command to its end. Return its result, and the cost of all its processes.
+
+    Its output goes to files: nobody reads a pipe during the measurement, and a full pipe would stop
+    the command.
+    """
+    with (
+        tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as output,
+        tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as errors,
+        subprocess.Popen(command, stdout=output, stderr=errors) as process,  # noqa: S603 -- a module of this package
+    ):
         cost = Sampler(process.pid, others).follow(lambda: process.poll() is not None)
-        output, errors = process.communicate()
+        output.seek(0)
+        errors.seek(0)
+        printed, complaint = output.read(), errors.read().strip()
     if process.returncode:
-        problem = f"{' '.join(command[2:])}: exit {process.returncode}: {errors.strip()[-800:]}"
+        problem = f"{' '.join(command[2:])}: exit {process.returncode}: {complaint[-800:]}"
         raise BenchFailed(problem)
-    return _json_of(output), cost
+    return _json_of(printed), cost
 
 
 def _finished(command: Sequence[str]) -> str:
