@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from bench.backfill.run import Sized, Trial
+from bench.backfill.run import LOCAL, Sized, Trial
 
 _MIB: Final = 1 << 20
 _HEAD: Final = (
@@ -11,6 +11,7 @@ _HEAD: Final = (
     f"{'a core':>8} {'of fold':>8} {'whole':>6} {'orch.':>6} {'peak MiB':>9} {'largest':>8}"
 )
 _LEGEND: Final = (
+    "of local: records/s, divided by those of the engine `local`; empty if it did not run.",
     "a core: records per CPU second of the computing processes.",
     "of fold: `a core`, divided by the rate of `bench fold` for decode, dedupe and fold.",
     "whole: `a core`, divided by the rate of `bench fold` from bytes to bytes.",
@@ -37,7 +38,7 @@ def _table(sized: Sized) -> list[str]:
         f"{written}; load {sized.load:.1f}; digest {sized.digest}"
     )
     folds = f"bench fold: {spread} /CPU-s before and after, whole {fold.whole:,.0f}"
-    base = next((each.rate for each in sized.trials), 0.0)
+    base = next((each.rate for each in sized.trials if each.name == LOCAL), 0.0)
     lines = [head, folds, _HEAD]
     lines += [_row(each, base, sized) for each in sized.trials]
     lines += [_row(each, base, None) for each in sized.sums]

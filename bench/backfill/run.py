@@ -24,7 +24,8 @@ from bench.backfill.archive import PARTITIONS, Size, generate_once
 from bench.backfill.usage import Cost, Sampler
 from bench.errors import BenchFailed
 
-ENGINES: Final = ("local", "local[2]", "cluster-1", "cluster-2")
+LOCAL: Final = "local"
+ENGINES: Final = (LOCAL, "local[2]", "cluster-1", "cluster-2")
 _MODULE: Final = "bench.backfill"
 _FOLD_KEYS: Final = 10_000  # largest number of keys for `bench fold`
 
@@ -192,7 +193,7 @@ class _Bench:
             with self._clusters(int(engine.removeprefix("cluster-"))) as cluster:
                 yield cluster
         else:
-            yield Standalone("" if engine == "local" else engine, ())
+            yield Standalone("" if engine == LOCAL else engine, ())
 
     def _compute(self, found: Sized, engine: str, cluster: Standalone) -> None:
         manifest = Manifest(self._archive)
@@ -266,4 +267,4 @@ def _json_of(output: str) -> dict[str, Any]:
     return dict(json.loads(output[output.index("{") :]))
 
 
-__all__ = ["ENGINES", "Plan", "Size", "Sized", "Standalone", "run"]
+__all__ = ["ENGINES", "LOCAL", "Plan", "Size", "Sized", "Standalone", "run"]

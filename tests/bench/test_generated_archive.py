@@ -4,7 +4,8 @@ from pathlib import Path
 
 from analytics.archive.manifest import Manifest
 from bench.backfill.archive import Size, generate, generate_once
-from bench.backfill.run import Trial
+from bench.backfill.report import as_text
+from bench.backfill.run import Fold, Sized, Trial
 from bench.backfill.usage import Cost
 
 SIZE = Size(records=200, keys=24, seed=1)
@@ -34,3 +35,23 @@ def test_a_finished_engine_is_one_line() -> None:
 
     told = "local[2]: 20.0 s, 2,500 records/s, 10.0 CPU-s, orchestration 20.0%, peak 300 MiB"
     assert trial.as_text() == told
+
+
+def table_of(*trials: Trial) -> list[list[str]]:
+    """Return the words of each engine's row."""
+    folds = [Fold(25_000.0, 15_000.0)]
+    sized = Sized(SIZE, 1 << 20, 0.0, 1.0, folds=folds, trials=list(trials), digest="d")
+    lines = as_text("machine", [sized]).splitlines()
+    return [line.split() for line in lines if line.startswith(("local", "cluster"))]
+
+
+def test_the_rate_of_each_engine_is_divided_by_that_of_the_engine_local() -> None:
+    cost = Cost(10.0, 8.0, 300 << 20, 200 << 20)
+    spark, local = Trial("local[2]", 50_000, 20.0, cost), Trial("local", 50_000, 10.0, cost)
+
+    first, second = table_of(spark, local)
+    (alone,) = table_of(spark)
+
+    assert first[:4] == ["local[2]", "20.0", "2,500", "0.50"]
+    assert second[:4] == ["local", "10.0", "5,000", "1.00"]
+    assert alone[:4] == ["local[2]", "20.0", "2,500", "200.0"]  # CPU-s per million records follow
