@@ -10,6 +10,8 @@ from urllib.parse import quote
 
 import httpx
 
+from bench.load import percentile
+
 _PAUSE_S: Final = 0.02
 _TIMEOUT_S: Final = 30.0
 
@@ -28,6 +30,11 @@ class QueryLoad:
         self._thread = threading.Thread(target=self._ask, daemon=True)
         self.waited_s: list[float] = []
         self.unanswered = 0
+
+    @property
+    def p99_s(self) -> float:
+        """The 99th percentile of `waited_s`, which must not be empty."""
+        return percentile(sorted(self.waited_s), 990)
 
     def __enter__(self) -> Self:
         self._thread.start()

@@ -153,16 +153,15 @@ def _measured(
         produce(bootstrap, STOCK_EVENTS, last)
         fleet.until(lambda: _position(context) >= length, "commit of the last record", timeout_s)
         wall_s, cpu_s = time.monotonic() - began, fleet.cpu_s() - cpu_before
-    waited = sorted(query_load.waited_s)
     return Figures(
         workers=workers,
         records=length - before,
         wall_s=wall_s,
         cpu_s=cpu_s,
-        answers=len(waited),
+        answers=len(query_load.waited_s),
         unanswered=query_load.unanswered,
-        wait_p99_s=waited[len(waited) * 99 // 100],
-        wait_longest_s=waited[-1],
+        wait_p99_s=query_load.p99_s,
+        wait_longest_s=max(query_load.waited_s),
         load=os.getloadavg()[0],
     )
 
