@@ -85,6 +85,14 @@ class SyntheticLog:
     number: int
     templates: Sequence[tuple[str, bytes, Sequence[tuple[int, bytes]]]]
 
+    @property
+    def level_bytes(self) -> int:
+        """Average bytes of a level record."""
+        sizes = [
+            len(one.value or b"") for one in self._levels(0, min(self.keys, len(self.templates)))
+        ]
+        return sum(sizes) // len(sizes)
+
     async def bounds(self, topic: str, partition: int) -> tuple[int, int]:  # noqa: ARG002 -- the protocol's
         """Return first and end offset as if compaction had removed no record."""
         return (0, self.keys) if topic != STOCK_EVENTS else (0, 1 << 40)
@@ -152,7 +160,7 @@ def run(*, keys: int, seed: int = 1) -> RestoreReport:
         owned.clear()
         owned, warm = _timed("warm", lambda: [_warm(log, home) for log in logs])
     return RestoreReport(
-        each * PARTITIONS, len(templates[0][1]), files_mb, save_s, making_s, (cold, warm)
+        each * PARTITIONS, logs[0].level_bytes, files_mb, save_s, making_s, (cold, warm)
     )
 
 

@@ -3,6 +3,7 @@
 import pytest
 
 from bench import restore
+from bench.restore import SyntheticLog
 
 pytestmark = pytest.mark.engines
 
@@ -15,4 +16,10 @@ def test_all_keys_come_back_cold_and_warm(monkeypatch) -> None:
     assert report.keys == 240
     assert [way.way for way in report.ways] == ["cold", "warm"]
     assert report.as_json()["files_mb"] > 0
+    records = [
+        len(record.value or b"")
+        for log in (SyntheticLog(20, number, restore._templates(1)) for number in range(12))
+        for record in log._levels(0, 20)
+    ]
+    assert report.level_bytes == sum(records) // len(records)
     assert "240 keys in 12 partitions" in str(report)
