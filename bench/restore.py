@@ -2,7 +2,8 @@
 
 The changelogs are made in memory, like a compacted topic: one level per key, and the window rows of
 every tenth key. A cold restore reads only the changelogs. A warm restore reads a snapshot file
-first. The figures don't include the work of a Kafka client: fetching, checking and decompressing.
+first. Each restore runs in a new process. The figures don't include the work of a Kafka client:
+fetching, checking and decompressing.
 """
 
 import asyncio
@@ -11,9 +12,11 @@ import resource
 import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
+from multiprocessing import get_context
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from bench.fold_retailer import Retailer
 from cdc.contracts.decode import decode
@@ -22,6 +25,7 @@ from cdc.contracts.state import encode_level, encode_window
 from cdc.contracts.topics import ON_HAND_CHANGELOG, PARTITIONS, STOCK_EVENTS
 from inventory.fold.partition import Partition
 from inventory.model.state import KeyState
+from streams.engine.garbage import collect_rarely
 from streams.engine.records import LogRecord, TopicIds
 from streams.engine.restore import CHANGELOGS, restore
 from streams.engine.snapshot import Snapshot, load, save
@@ -32,6 +36,8 @@ MEGABYTE: Final = 1 << 20
 _TEMPLATES: Final = 500  # distinct keys; the others are copies of them
 _WITH_ROWS: Final = 10
 _BATCH: Final = 2_000
+
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,16 +158,36 @@ def run(*, keys: int, seed: int = 1) -> RestoreReport:
     with tempfile.TemporaryDirectory() as directory:
         home = Path(directory)
         making_s = _making_s(logs)
-        owned, cold = _timed("cold", lambda: [_restored(log) for log in logs])
-        began = time.perf_counter()
-        files = [save(one, home) for one in owned]
-        save_s = time.perf_counter() - began
-        files_mb = sum(path.stat().st_size for path in files) / MEGABYTE
-        owned.clear()
-        owned, warm = _timed("warm", lambda: [_warm(log, home) for log in logs])
+        cold, files_mb, save_s = _alone(_cold_and_saved, logs, home)
+        warm = _alone(_warm_restore, logs, home)
     return RestoreReport(
         each * PARTITIONS, logs[0].level_bytes, files_mb, save_s, making_s, (cold, warm)
     )
+
+
+def _alone(
+    work: Callable[[Sequence[SyntheticLog], Path], Result], logs: Sequence[SyntheticLog], home: Path
+) -> Result:
+    """Return the result of `work` in a new process.
+
+    In a process that has done other work, a restore would fill the memory that this work has left.
+    """
+    with ProcessPoolExecutor(1, get_context("spawn"), collect_rarely) as process:  # as a worker
+        return process.submit(work, logs, home).result()
+
+
+def _cold_and_saved(logs: Sequence[SyntheticLog], home: Path) -> tuple[RestoreResult, float, float]:
+    """Restore cold, then write snapshots. Return the result, and MiB and seconds of the files."""
+    owned, result = _timed("cold", lambda: [_restored(log) for log in logs])
+    began = time.perf_counter()
+    files = [save(one, home) for one in owned]
+    save_s = time.perf_counter() - began
+    return result, sum(path.stat().st_size for path in files) / MEGABYTE, save_s
+
+
+def _warm_restore(logs: Sequence[SyntheticLog], home: Path) -> RestoreResult:
+    _owned, result = _timed("warm", lambda: [_warm(log, home) for log in logs])
+    return result
 
 
 def _restored(log: SyntheticLog, snapshot: Snapshot | None = None) -> OwnedPartition:

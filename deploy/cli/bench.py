@@ -85,9 +85,7 @@ def bench_restore(
     """Measure how long a restore takes, from changelogs and from snapshots. Needs no stack."""
     option_checks.check_int("--keys", keys, least=12)
     from bench.restore import run  # noqa: PLC0415 -- loads the trading code
-    from streams.engine.garbage import collect_rarely  # noqa: PLC0415 -- the same
 
-    collect_rarely()  # as a worker does
     report = run(keys=keys, seed=seed)
     output.report(report, in_json=json)
 

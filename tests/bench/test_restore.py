@@ -11,15 +11,16 @@ pytestmark = pytest.mark.engines
 def test_all_keys_come_back_cold_and_warm(monkeypatch) -> None:
     monkeypatch.setattr(restore, "_TEMPLATES", 20)
 
-    report = restore.run(keys=240)
+    report = restore.run(keys=12_000)
 
-    assert report.keys == 240
+    assert report.keys == 12_000
     assert [way.way for way in report.ways] == ["cold", "warm"]
+    assert all(way.memory_mb > 1 for way in report.ways)  # also if the other ran before
     assert report.as_json()["files_mb"] > 0
     records = [
         len(record.value or b"")
-        for log in (SyntheticLog(20, number, restore._templates(1)) for number in range(12))
-        for record in log._levels(0, 20)
+        for log in (SyntheticLog(1_000, number, restore._templates(1)) for number in range(12))
+        for record in log._levels(0, 1_000)
     ]
     assert report.level_bytes == sum(records) // len(records)
-    assert "240 keys in 12 partitions" in str(report)
+    assert "12000 keys in 12 partitions" in str(report)
