@@ -23,7 +23,8 @@ def bench_fold(
         int | None, typer.Option(help="Largest number of lines to read from the file.")
     ] = None,
     keys: Annotated[
-        str, typer.Option(help="Numbers of keys of the generated retailers.")
+        str,
+        typer.Option(help="Numbers of keys, separated by commas; one generated retailer for each."),
     ] = "10000,100000",
     rounds: Annotated[int, typer.Option(help="Records per key after its opening count.")] = 4,
     seed: Annotated[int, typer.Option(help="Seed of the random log.")] = 1,

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 MOST_IN_BASKET: Final = 50  # rows of the open page, each once in a basket
 
-Rates = Annotated[str, typer.Option(help="Sale lines a second, one round for each number.")]
+Rates = Annotated[
+    str, typer.Option(help="Sale lines a second, separated by commas; a round for each number.")
+]
 Seconds = Annotated[float, typer.Option(help="Seconds for each rate.")]
 LatencyRate = Annotated[int, typer.Option(help="Sale lines a second while latency is measured.")]
 PaintRate = Annotated[int, typer.Option(help="Sale lines a second while the open pages are timed.")]
