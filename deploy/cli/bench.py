@@ -91,6 +91,7 @@ def bench_restore(
 
 
 @bench.command("simulate")
+@measured
 def bench_simulate(
     *,
     seeds: Annotated[int, typer.Option(help="Number of random histories.")] = 10_000,

@@ -23,7 +23,8 @@ pytestmark = pytest.mark.engines
 
 def ran(*arguments: str) -> tuple[int, str]:
     done = CliRunner().invoke(app, ["bench", "simulate", *arguments])
-    return done.exit_code, done.output
+    assert re.search(r", commit \S+, load \d+\.\d$", done.stderr.strip())
+    return done.exit_code, done.stdout
 
 
 def test_the_command_runs_seeds_and_counts_them() -> None:
