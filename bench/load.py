@@ -15,6 +15,8 @@ import psycopg
 
 from cdc.contracts.partition import partition_of
 
+_LARGEST_BATCH: Final = 100
+_STATEMENTS_A_SECOND: Final = 10
 _INSERT: Final = """
 INSERT INTO retail.sale_line
     (source, source_ref, inv_key, location, sku, quantity_units, amount_minor, occurred_at)
@@ -54,6 +56,14 @@ class Load:
                 found[sku] = place
             number += 1
         return found
+
+
+def batch_of(rate: int) -> int:
+    """Return the lines of a statement: at most 100, and at least ten statements a second.
+
+    With fewer statements, a short run at a low rate would write other lines than planned.
+    """
+    return max(1, min(_LARGEST_BATCH, rate // _STATEMENTS_A_SECOND))
 
 
 def planned(rate: int, seconds: float, batch: int) -> Iterator[float]:

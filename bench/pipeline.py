@@ -22,7 +22,7 @@ from typing import Final
 
 import psycopg
 
-from bench.load import Load, percentile, planned
+from bench.load import Load, batch_of, percentile, planned
 from bench.pipeline_report import Latency, PipelineReport, Sustained
 from bench.screen import Screen, measure_screen
 from bench.service_bytes import ByteMeter
@@ -32,7 +32,6 @@ from cdc.settings import Connections
 
 RATES: Final = (2000, 4000, 6000)
 LATENCY_RATE: Final = 100
-_BATCH: Final = 100
 _KEYS: Final = 5000
 _DRAIN_S: Final = 120.0
 _SHOWN_S: Final = 300.0
@@ -136,9 +135,10 @@ def measure_sustained(settings: Connections, *, rate: int, seconds: float) -> Su
         load = Load(connection)
         markers = load.markers(settings.partitions)
         started = time.monotonic()
-        for _due in planned(rate, seconds, _BATCH):
+        batch = batch_of(rate)
+        for _due in planned(rate, seconds, batch):
             first = load.written
-            load.insert([f"K{(first + number) % _KEYS}" for number in range(_BATCH)])
+            load.insert([f"K{(first + number) % _KEYS}" for number in range(batch)])
         lines, written = load.written, time.monotonic()
         load.insert(list(markers))
         wanted = {f"{load.location}|{sku}" for sku in markers}
