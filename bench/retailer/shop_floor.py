@@ -124,10 +124,10 @@ class ShopFloor:
             occurred_at=now + timedelta(seconds=line.shift_s),
             condition=line.condition,
         )
-        self.done.late_lines += line.shift_s < -LATE_S
-        if self.demand.is_offline(shop.location, tick.number):
+        is_held = self.demand.is_offline(shop.location, tick.number)
+        self.done.late_lines += is_held or line.shift_s < -LATE_S
+        if is_held:
             self.held.setdefault(shop.location, []).append(row)
-            self.done.late_lines += 1
             return None
         return row
 

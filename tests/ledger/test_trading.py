@@ -137,6 +137,19 @@ def test_the_retailer_trades_and_says_what_came_of_it(retailer: psycopg.Connecti
     assert after == before + done.lines
 
 
+def test_a_line_that_is_late_for_two_reasons_counts_once(
+    retailer: psycopg.Connection,
+) -> None:
+    open_tills = tills(SCENARIOS["till-offline"])
+    store = open_tills.shops[0].location
+    offline = next(n for n in range(10**6) if open_tills.demand.is_offline(store, n))
+
+    open_tills.prepare_tick(Tick(offline, (PlannedLine(0, -1, "resaleable", -3600.0),), ()))()
+    open_tills.prepare_held()()
+
+    assert (open_tills.done.lines, open_tills.done.late_lines) == (1, 1)
+
+
 def test_an_empty_shelf_sells_nothing_and_half_of_a_wish_is_half_a_line(
     retailer: psycopg.Connection,
 ) -> None:
