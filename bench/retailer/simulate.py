@@ -5,7 +5,8 @@ tick alone determine the demand. The sales also depend on the units on the shelv
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
 from math import inf, isfinite
@@ -68,7 +69,7 @@ class Trading:
 
 
 def run(trading: Trading, progress: Progress | None = None) -> Traded:
-    """Trade as planned; return the counts of the run."""
+    """Trade as planned; return the counts of the run. Ctrl-C ends the trade early."""
     trading.check()
     seed, shape = trading.seed, scenario_named(trading.scenario)
     shops = shops_of_demo()
@@ -130,24 +131,34 @@ def _trade(
     if staff is not None:
         staff.start()
     try:
-        for number in count():
-            due = began + number / TICKS_PER_S
-            if due >= ends or (staff is not None and staff.is_broken):
-                break
-            _sleep_until(due)
-            # The goods of a tick leave the shelf once; only its write is retried.
-            retry_on_database_loss(shop_floor.prepare_tick(demand.tick(number)))
-            now = time.monotonic()
-            done.seconds, done.behind_s = now - began, max(0.0, now - due)
-            if now - reported >= REPORT_EVERY_S:
-                reported = now
-                _report(progress, done)
+        with _noted_interrupt(done):
+            for number in count():
+                due = began + number / TICKS_PER_S
+                if due >= ends or (staff is not None and staff.is_broken):
+                    break
+                _sleep_until(due)
+                # The goods of a tick leave the shelf once; only its write is retried.
+                retry_on_database_loss(shop_floor.prepare_tick(demand.tick(number)))
+                now = time.monotonic()
+                done.seconds, done.behind_s = now - began, max(0.0, now - due)
+                if now - reported >= REPORT_EVERY_S:
+                    reported = now
+                    _report(progress, done)
         retry_on_database_loss(shop_floor.prepare_held())
         done.seconds = max(done.seconds, min(ends, time.monotonic()) - began)
     finally:
         if staff is not None:
             staff.finish()
     _report(progress, done)
+
+
+@contextmanager
+def _noted_interrupt(done: Traded) -> Iterator[None]:
+    """End the block at Ctrl-C. It is the normal end of a run without a limit."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        done.is_interrupted = True
 
 
 def _report(progress: Progress | None, text: object) -> None:

@@ -43,6 +43,7 @@ class Traded:
     prices_rejected: int = 0
     refused: int = 0
     behind_s: float = 0.0
+    is_interrupted: bool = False
 
     @property
     def actions(self) -> int:

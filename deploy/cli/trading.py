@@ -27,6 +27,7 @@ SCENARIOS: Final = (
 _FORMER_SCENARIOS: Final = ("everyday",)
 _SIZES: Final = ("demo", "full")
 _ALL_PERMILLE: Final = 1000
+_INTERRUPTED: Final = 130
 _STORES: Final[dict[str, Literal["single", "country"]]] = {"single": "single", "country": "country"}
 
 
@@ -59,7 +60,10 @@ def simulate(
     ] = "5",
     json: Json = False,
 ) -> None:
-    """Simulate customers, thieves, buyers, suppliers and staff, who use the ledger's services."""
+    """Simulate customers, thieves, buyers, suppliers and staff, who use the ledger's services.
+
+    Ctrl-C ends the trade, and the command prints the results so far, with exit code 130.
+    """
     if scenario not in {*SCENARIOS, *_FORMER_SCENARIOS}:
         message = f"--scenario {scenario!r}: expected one of {', '.join(SCENARIOS)}"
         raise StackError(message)
@@ -85,6 +89,8 @@ def simulate(
         output.as_json(done.as_json())
     else:
         output.table("trading", ("what", "how much"), done.summary())
+    if done.is_interrupted:
+        raise typer.Exit(_INTERRUPTED)
 
 
 def _finite(option: str, text: str, *, least: str) -> float:

@@ -137,6 +137,28 @@ def test_the_retailer_trades_and_says_what_came_of_it(retailer: psycopg.Connecti
     assert after == before + done.lines
 
 
+def test_an_interrupted_run_records_what_tills_hold_and_says_what_came_of_it(
+    retailer: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = counted(retailer, "SELECT count(*) FROM retail.sale_line")
+    monkeypatch.setattr(simulate, "REPORT_EVERY_S", 0.0)
+    told: list[str] = []
+
+    def interrupted(so_far: object) -> None:
+        told.append(str(so_far))
+        if len(told) == 5:
+            raise KeyboardInterrupt
+
+    done = simulate.run(
+        simulate.Trading(seed=3, rate=200.0, minutes=0, scenario="till-offline"), interrupted
+    )
+
+    assert done.is_interrupted
+    assert len(told) == 6
+    assert done.lines + done.lost_lines == done.planned_lines > 0
+    assert counted(retailer, "SELECT count(*) FROM retail.sale_line") == before + done.lines
+
+
 def test_a_line_that_is_late_for_two_reasons_counts_once(
     retailer: psycopg.Connection,
 ) -> None:
