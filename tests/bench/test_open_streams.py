@@ -65,10 +65,12 @@ def serving(status: int) -> Iterator[Streams]:
     with Streams(status) as server:
         thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()
-        yield server
-        server.end.set()
-        server.shutdown()
-        thread.join()
+        try:
+            yield server
+        finally:
+            server.end.set()
+            server.shutdown()
+            thread.join()
 
 
 def test_all_streams_are_open_during_the_block() -> None:

@@ -170,12 +170,14 @@ def test_a_worker_is_restored_when_it_says_so(tmp_path: Path) -> None:
 
     serving = Thread(target=server.serve_forever)
     serving.start()
-    before = is_restored()
-    ready.append(True)
-    after = is_restored()
-    server.shutdown()
-    server.server_close()
-    serving.join()
+    try:
+        before = is_restored()
+        ready.append(True)
+        after = is_restored()
+    finally:
+        server.shutdown()
+        server.server_close()
+        serving.join()
 
     assert (before, after, is_restored()) == (False, True, False)
 

@@ -54,8 +54,10 @@ def answering(status: int, body: dict[str, Any] | str, asked: list[str]) -> Iter
 
     with HTTPServer(("127.0.0.1", 0), Answer) as server:
         threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-        yield server.server_port
-        server.shutdown()
+        try:
+            yield server.server_port
+        finally:
+            server.shutdown()
 
 
 def settings(home: Path, **services: object) -> Connections:

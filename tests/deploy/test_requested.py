@@ -229,18 +229,20 @@ def test_what_does_not_listen_is_killed(home: Home, monkeypatch: pytest.MonkeyPa
     supervisor = Supervisor(home, Runtime())
     loop = threading.Thread(target=supervisor.run)
     loop.start()
-    supervisor.want(Service("deaf", DEAF, dict(os.environ), home.path, lambda _: True, 1))
-    until(lambda: home.log_of("deaf").exists() and b"deaf" in home.log_of("deaf").read_bytes())
-    first = supervisor.pid_of("deaf")
+    try:
+        supervisor.want(Service("deaf", DEAF, dict(os.environ), home.path, lambda _: True, 1))
+        until(lambda: home.log_of("deaf").exists() and b"deaf" in home.log_of("deaf").read_bytes())
+        first = supervisor.pid_of("deaf")
 
-    supervisor.stop_service("deaf", StopReason.RESTART)
-    supervisor.mark_ready("deaf")
+        supervisor.stop_service("deaf", StopReason.RESTART)
+        supervisor.mark_ready("deaf")
 
-    until(lambda: supervisor.pid_of("deaf") not in (None, first))
-    supervisor.stop_service("deaf", StopReason.RELEASE)
-    until(lambda: supervisor.names() == ())
-    supervisor.stop()
-    loop.join(60)
+        until(lambda: supervisor.pid_of("deaf") not in (None, first))
+        supervisor.stop_service("deaf", StopReason.RELEASE)
+        until(lambda: supervisor.names() == ())
+    finally:
+        supervisor.stop()
+        loop.join(60)
 
 
 def test_only_services_of_the_stack_are_started(home: Home) -> None:

@@ -164,11 +164,12 @@ def test_stopping_ends_every_child_and_says_so(home: Home) -> None:
     loop = threading.Thread(target=supervisor.run)
     loop.start()
     supervisor.want(service(home, "first", SLEEP), service(home, "last", SLEEP, rank=4))
-    assert wait_until(lambda: supervisor.pid_of("last") is not None, timeout_s=60)
-    children = [identify(supervisor.pid_of(name) or 0) for name in ("first", "last")]
-
-    supervisor.stop()
-    loop.join(60)
+    try:
+        assert wait_until(lambda: supervisor.pid_of("last") is not None, timeout_s=60)
+        children = [identify(supervisor.pid_of(name) or 0) for name in ("first", "last")]
+    finally:
+        supervisor.stop()
+        loop.join(60)
 
     assert not any(map(alive, children))
     assert {s.state for s in read_runtime(home).services.values()} == {"stopped"}

@@ -51,7 +51,7 @@ async def busy(request: web.Request, handler: Handler) -> web.StreamResponse:
 def served(home: Home, *middlewares: Middleware, share: Share = halves) -> Iterator[Runtime]:
     """Start two workers that share the partitions, and a home with their addresses."""
     loop = asyncio.new_event_loop()
-    thread = threading.Thread(target=loop.run_forever)
+    thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
 
     async def begin() -> list[TestServer]:

@@ -374,6 +374,8 @@ def two_stores(request: pytest.FixtureRequest) -> Iterator[tuple[Store, Store]]:
         emptied(connection)
         connection.execute("DELETE FROM app.login_count")
         connection.execute("INSERT INTO retail.supplier (code, name) VALUES ('ACME', 'Acme')")
-        yield plant(connection, "MINE", 48_151), plant(connection, "THEIRS", 62_342)
-        empty(connection)
-        emptied(connection)
+        try:
+            yield plant(connection, "MINE", 48_151), plant(connection, "THEIRS", 62_342)
+        finally:
+            empty(connection)
+            emptied(connection)

@@ -49,5 +49,7 @@ def worker_with(state: KeyState) -> Iterator[str]:
 
     with HTTPServer(("127.0.0.1", 0), Answer) as server:
         threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
