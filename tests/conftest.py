@@ -13,6 +13,7 @@ from django.utils import translation
 from hypothesis import HealthCheck, settings
 from xdist.remote import Producer
 
+from tests import time_limit
 from tests.coverage_gate import GATES, CoverageGate, Share
 from tests.one_stack import OneStack
 
@@ -43,6 +44,7 @@ def pytest_configure(config: pytest.Config) -> None:
     at import.
     """
     _take_interrupts()
+    config.pluginmanager.register(time_limit)
     if config.option.hypothesis_seed == "random":
         config.option.hypothesis_seed = str(random.SystemRandom().randrange(2**32))
     config.option.hypothesis_seed = config.option.hypothesis_seed or SEED
