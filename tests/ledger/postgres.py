@@ -18,6 +18,7 @@ import psycopg
 from psycopg import sql
 
 from deploy.stack.services.postgres_programs import account, as_account, ensure
+from tests.processes import end
 
 PROJECT = Path(__file__).resolve().parents[2]
 DEADLINE_S = 120.0
@@ -99,8 +100,7 @@ def running_server() -> Iterator[Server]:
         _create_roles(server)
         yield server
     finally:
-        process.send_signal(signal.SIGINT)
-        process.wait(DEADLINE_S)
+        end(process, signal.SIGINT)
         shutil.rmtree(home, ignore_errors=True)
 
 

@@ -1,7 +1,6 @@
 """The automation process survives a lost database, and ends on request."""
 
 import os
-import signal
 import subprocess
 import sys
 import threading
@@ -13,6 +12,7 @@ import pytest
 
 from ledger.automation import __main__ as automation
 from tests.ledger.postgres import PROJECT, Server
+from tests.processes import end
 
 DEADLINE_S = 120.0
 ROW = "SELECT pid, at, detail FROM read_model.service_heartbeat WHERE service = 'automation'"
@@ -51,8 +51,8 @@ def test_the_process_survives_a_lost_connection_and_ends_when_asked(
         _, second, _ = wait_for_life(ledger, after=first)
         wait_for_life(ledger, after=second)
     finally:
-        process.send_signal(signal.SIGTERM)
-    assert process.wait(DEADLINE_S) == 0
+        code = end(process)
+    assert code == 0
 
 
 def test_each_round_does_every_job_and_says_how_much(ledger: psycopg.Connection) -> None:

@@ -1,5 +1,4 @@
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -11,6 +10,7 @@ from cdc.contracts.partition import partition_of
 from ledger.automation import heartbeat as jobs
 from tests.ledger.postgres import PROJECT, Server
 from tests.ledger.rows import write
+from tests.processes import end
 
 DEADLINE_S = 120.0
 
@@ -68,8 +68,8 @@ def test_the_job_beats_survives_a_lost_connection_and_ends_when_asked(
         alive = ledger.execute("SELECT service, pid FROM read_model.service_heartbeat").fetchall()
         assert alive == [("heartbeat", process.pid)]
     finally:
-        process.send_signal(signal.SIGTERM)
-    assert process.wait(DEADLINE_S) == 0
+        code = end(process)
+    assert code == 0
 
 
 def wait_for_beat(ledger: psycopg.Connection, *, above: int) -> int:

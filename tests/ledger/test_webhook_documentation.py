@@ -18,6 +18,7 @@ from tests.ledger.postgres import _free_port
 from tests.ledger.programs import account, program_of
 from tests.ledger.rows import reorder_proposal
 from tests.ledger.test_api_documentation import BLOCK, DEADLINE_S, address, run
+from tests.processes import end
 
 __all__ = ["address"]
 PAGE = (PROJECT / "docs" / "webhooks.md").read_text(encoding="utf-8")
@@ -40,8 +41,7 @@ def example(port: int, secrets: str) -> Iterator["subprocess.Popen[str]"]:
         ).close()
         yield process
     finally:
-        process.terminate()
-        process.wait(DEADLINE_S)
+        end(process)
 
 
 def sent(url: str, headers: dict[str, str], body: bytes) -> int:

@@ -17,6 +17,7 @@ from tests.ledger.hooked import KINDS, loopback_allowed, register
 from tests.ledger.postgres import PROJECT, Server
 from tests.ledger.receiver import Received, running_receiver
 from tests.ledger.rows import reorder_proposal
+from tests.processes import end
 
 DEADLINE_S = 120.0
 
@@ -44,8 +45,7 @@ def sender(
     try:
         yield process
     finally:
-        process.send_signal(signal.SIGTERM)
-        process.wait(DEADLINE_S)
+        end(process)
 
 
 def wait_for_failure(ledger: psycopg.Connection) -> None:

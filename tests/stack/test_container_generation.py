@@ -23,6 +23,7 @@ from cdc.capture.client import PUBLICATION
 from deploy.container.setup import CAPTURE_AGAIN
 from deploy.stack.home import PROJECT
 from tests.analytics.shop import Shop
+from tests.processes import end
 from tests.stack.running import COMMAND_S, RunningStack, run_inventory, start
 from tests.stack.test_revisions import sell
 
@@ -119,8 +120,7 @@ class Compose:
         try:
             yield
         finally:
-            process.terminate()
-            process.wait(60)
+            end(process)
 
     def program(self, command: Any) -> list[str]:
         """Return the command with this checkout's `python` and `inventory`."""
