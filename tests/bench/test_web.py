@@ -5,18 +5,21 @@ import re
 import resource
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 from typing_extensions import override
 
 from bench.errors import BenchFailed
+from bench.web import run
+from bench.web.cases import cases
 from bench.web.retailer import retailer
 from bench.web.streams import measure
+from deploy.cli import bench_web
 from deploy.cli.main import app
 from webui.readmodel.stock_filters import ORDERS
 
@@ -38,14 +41,19 @@ def test_stores_share_all_keys_and_a_seed_gives_the_same_retailer_again() -> Non
     assert made != retailer(100_000, 8, NOW_US)
 
 
-@pytest.mark.engines
-def test_each_page_is_measured_and_each_stream_gets_each_change() -> None:
+@pytest.fixture(scope="module")
+def measured() -> Iterator[Result]:
+    """Run the bench. Its filled database runs until the last test of this module has ended."""
     line = f"bench web --keys {KEYS} --rounds 1 --streams {STREAMS} --changes {CHANGES} --json"
+    with bench_web._database() as server, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bench_web, "_database", lambda: nullcontext(server))
+        yield CliRunner().invoke(app, line.split())
 
-    done = CliRunner().invoke(app, line.split())
 
-    assert done.exit_code == 0, done.output
-    report = json.loads(done.stdout)
+@pytest.mark.engines
+def test_each_page_is_measured_and_each_stream_gets_each_change(measured: Result) -> None:
+    assert measured.exit_code == 0, measured.output
+    report = json.loads(measured.stdout)
     pages = {page["name"]: page for page in report["pages"]}
     assert all(page["nodes"] > 0 and page["wire_bytes"] > 0 for page in pages.values())
     full = ("stock, first page", "stock, deep page", *(f"one store by {name}" for name in ORDERS))
@@ -60,8 +68,11 @@ def test_each_page_is_measured_and_each_stream_gets_each_change() -> None:
 
 
 @pytest.mark.engines
-def test_pages_are_reported_when_the_streams_fail() -> None:
-    line = f"bench web --keys {KEYS} --rounds 1 --streams 300 --changes 1"
+@pytest.mark.usefixtures("measured")
+def test_pages_are_reported_when_the_streams_fail(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run, "fill", lambda *_: None)  # the database has this retailer
+    monkeypatch.setattr(run, "cases", lambda made: cases(made)[:1])
+    line = f"bench web --keys {KEYS} --rounds 1 --streams 150 --changes 1"
 
     # Each stream needs a file descriptor.
     used = len(list(Path("/proc/self/fd").iterdir()))
@@ -70,7 +81,7 @@ def test_pages_are_reported_when_the_streams_fail() -> None:
 
     assert done.exit_code != 0
     assert re.search(r"^stock, first page +\d+", done.stdout, re.MULTILINE), done.output
-    failure = r"the opening: \d+ of 300 event streams failed: .*Too many open files"
+    failure = r"the opening: \d+ of 150 event streams failed: .*Too many open files"
     assert re.search(f"^event streams FAILED: {failure}", done.stdout, re.MULTILINE), done.output
     assert re.search(failure, str(done.exception) + done.output)
 
