@@ -57,6 +57,13 @@ def test_the_report_has_medians_of_what_was_looked_at() -> None:
     assert lines[4].split() == ["kill", "3", "4.0", "9.0"]
 
 
+def test_the_table_rounds_a_time_once() -> None:
+    report = Report(7, {"kill": [4.449, 1.0]})
+
+    assert report.as_json()["fresh_s"] == {"kill": {"median": 2.72, "max": 4.45}}
+    assert report.as_text().splitlines()[3].split() == ["kill", "2", "2.7", "4.4"]
+
+
 def test_a_process_that_has_ended_is_none(tmp_path) -> None:
     home = Home(tmp_path)
     ended = subprocess.Popen([sys.executable, "-c", ""])
