@@ -26,7 +26,8 @@ class PeerFailed(RuntimeError):
 class Figures:
     """Measurements between the first record's arrival and the commit of the last one.
 
-    `beside_cpu_s` is the CPU time of a server that works only for the peer (Postgres).
+    `beside_cpu_s` is the CPU time of a server that works only for the peer (Postgres). `peak_bytes`
+    is the memory of the peer's processes, without that of this server.
     """
 
     records: int
