@@ -13,7 +13,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -147,7 +147,12 @@ def run(plan: Plan, clusters: Clusters, progress: Progress) -> list[Sized]:
     Raises:
         BenchFailed: an engine failed, or two digests or sums differ.
     """
-    return [_Bench(plan, size, clusters, progress).measure() for size in plan.sizes]
+    found = []
+    for number, size in enumerate(plan.sizes):
+        # A size may be measured twice. In the directory of a former run, no unit would be computed.
+        own = replace(plan, scratch=plan.scratch / f"{number}")
+        found.append(_Bench(own, size, clusters, progress).measure())
+    return found
 
 
 class _Bench:
