@@ -23,6 +23,7 @@ from deploy.errors import StackError
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 LEAST_ITEMS = 4
+MOST_DAYS = 36_500  # a century; the rules refuse times after the year 2255
 
 bench = typer.Typer(
     help="Measure speed, restores, faults and replenishment rules.", no_args_is_help=True
@@ -54,14 +55,14 @@ def bench_policy(
     items: Annotated[
         int, typer.Option(help="Number of items, a quarter for each of four kinds of demand.")
     ] = 100,
-    days: Annotated[int, typer.Option(help="Days to simulate.")] = 364,
+    days: Annotated[int, typer.Option(help="Days to simulate, at most 36500.")] = 364,
     json: Json = False,
 ) -> None:
     """Compare replenishment rules in a simulated year: fill rate, stock, orders, waste, margin."""
     if items < LEAST_ITEMS:
         message = f"--items {items}: expected {LEAST_ITEMS} or more, so that each class has an item"
         raise StackError(message)
-    option_checks.check_int("--days", days)
+    option_checks.check_int("--days", days, most=MOST_DAYS)
     from bench import policy  # noqa: PLC0415 -- only this command needs it
 
     report = policy.run(seed=seed, number=items, days=days, progress=output.errors.print)

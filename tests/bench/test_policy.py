@@ -1,11 +1,13 @@
 """A simulated year of trade under each policy: repeatable, and its figures add up."""
 
 import pytest
+from typer.testing import CliRunner
 
 from bench import policy
 from bench.policy_demand import CLASSES, INTERMITTENT, Item, items, lead_days, year_of
 from bench.policy_rules import RULES, common
 from bench.policy_trial import PolicyTrial
+from deploy.cli.main import app
 
 
 def world(item: Item, rule: str) -> PolicyTrial:
@@ -70,3 +72,10 @@ def test_every_policy_meets_the_same_suppliers() -> None:
         lead_days(1, item, order) for order in range(9)
     ]
     assert all(lead_days(1, item, order) >= 1 for order in range(100))
+
+
+@pytest.mark.parametrize("days", ["0", "-1", "36501"])
+def test_a_number_of_days_that_cannot_be_simulated_is_refused(days: str) -> None:
+    done = CliRunner().invoke(app, ["bench", "policy", "--items", "4", "--days", days])
+
+    assert str(done.exception) == f"--days {days}: expected 1 to 36500"
