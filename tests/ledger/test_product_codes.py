@@ -14,6 +14,7 @@ from ledger.services import (
     Conflict,
     DescribeGtin,
     DescribeProduct,
+    DescribeSupplier,
     DescribeSupplierCode,
     ServiceError,
 )
@@ -184,3 +185,21 @@ def test_a_refused_form_names_field_reason_and_what_was_kept(
         f'value="{html.escape(value)}"' in answer.content.decode() for value in typed.values()
     )
     assert fingerprint() == before
+
+
+def test_the_audit_page_shows_changed_codes_without_links_to_items(
+    coded: psycopg.Connection,
+) -> None:
+    services.add_reference(DescribeSupplier("A/B & Co.", "Abel"), actor="olga")
+    services.add_reference(number("7", "MUG", "A/B & Co."), actor="olga")
+    services.add_reference(number("N-2", "LAMP"), actor="olga")
+    services.change_reference(DescribeGtin(CASE, "MUG", 10), actor="olga")
+
+    response = operator().get("/system/audit/")
+
+    assert response.status_code == 200
+    page = response.content.decode()
+    assert "ACME|N-2" in page
+    assert "A/B &amp; Co.|7" in page
+    assert 'href="/items/' not in page
+    assert '<span class="was">12</span> → <b>10</b>' in page

@@ -13,6 +13,7 @@ from uuid import UUID
 from django.utils.translation import gettext
 
 from ledger.access.scope import EVERYWHERE, require_store, within
+from ledger.kernel.checks import location_problem
 from ledger.kernel.refusal_text import LABELS, label, value_text
 from ledger.kernel.rows import select
 from ledger.messages import gettext_noop
@@ -23,7 +24,7 @@ from webui.translation.messages import translate
 
 ALL, STORES, MINE = "all", "stores", "mine"
 PAGE_ROWS: Final = 50
-_REFERENCE: Final = ("product", "location", "supplier")
+_REFERENCE: Final = ("product", "location", "supplier", "gtin", "supplier_code")
 # Actions whose detail has [before, after] by column.
 _MOVED: Final = frozenset(
     {
@@ -31,6 +32,7 @@ _MOVED: Final = frozenset(
         *(f"{verb}_{noun}" for verb in ("add", "change") for noun in _REFERENCE),
     }
 )
+_OF_SUPPLIER_CODES: Final = frozenset({"add_supplier_code", "change_supplier_code"})
 _PAIR: Final = 2
 _CENTIDAYS: Final = "_centidays"
 # {field with the value after an action: field with the value before the action}
@@ -93,8 +95,10 @@ class Entry(LoggedAction):
     @property
     def item(self) -> tuple[str, str] | None:
         """Location and SKU if the object is an item at a location, else None."""
-        location, bar, sku = self.subject.partition("|")
-        return (location, sku) if bar and ":" not in location and sku else None
+        location, _, sku = self.subject.partition("|")
+        # The code of a supplier has the form SUPPLIER|NUMBER, and a supplier may have any code.
+        is_code = self.action in _OF_SUPPLIER_CODES
+        return None if is_code or not sku or location_problem(location) else (location, sku)
 
     @property
     def changes(self) -> list[Change]:
