@@ -1,17 +1,20 @@
 """Time of the nightly proof: an hour on the local clock, or later if the prover didn't run then."""
 
 import time
+from datetime import date, datetime, timedelta
+from datetime import time as clock
 
 
 def newest_moment_s(now_s: float, hour: int) -> float:
     """Return the newest time up to `now_s` at which the local clock showed `hour` o'clock.
 
     Times are in seconds since 1970 UTC. When daylight saving time begins or ends, the moment
-    follows the local clock.
+    follows the local clock. If the clock shows the hour twice, it is the first of the two times.
     """
     now = time.localtime(now_s)
-    today_s = _moment_s(now, hour, days_ago=0)
-    return today_s if today_s <= now_s else _moment_s(now, hour, days_ago=1)
+    today = date(now.tm_year, now.tm_mon, now.tm_mday)
+    today_s = _moment_s(today, hour)
+    return today_s if today_s <= now_s else _moment_s(today - timedelta(days=1), hour)
 
 
 def is_due(now_s: float, hour: int, last_s: float) -> bool:
@@ -19,7 +22,7 @@ def is_due(now_s: float, hour: int, last_s: float) -> bool:
     return last_s < newest_moment_s(now_s, hour)
 
 
-def _moment_s(now: time.struct_time, hour: int, *, days_ago: int) -> float:
-    # mktime accepts day 0 of a month. With -1 it determines daylight saving time itself.
-    day = now.tm_mday - days_ago
-    return time.mktime((now.tm_year, now.tm_mon, day, hour, 0, 0, 0, 0, -1))
+def _moment_s(day: date, hour: int) -> float:
+    # Not time.mktime: for an hour that the clock shows twice, it returns now the first and now the
+    # second time, depending on earlier calls.
+    return datetime.combine(day, clock(hour)).timestamp()

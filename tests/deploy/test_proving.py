@@ -34,6 +34,26 @@ def test_a_missed_proof_is_made_up_for_at_any_hour() -> None:
     assert not is_due(afternoon, HOUR, AT_THREE + 60)
 
 
+def test_an_hour_that_the_clock_shows_twice_or_never_has_one_proof_a_day(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    days: dict[int, list[str]] = {}
+    hours = 24 * 7
+    with monkeypatch.context() as patched:
+        patched.setenv("TZ", "EST5EDT,M3.2.0,M11.1.0")
+        time.tzset()
+        for month, day, hour in ((10, 30, 1), (3, 6, 2)):
+            first_s = last_s = time.mktime((2026, month, day, 0, 0, 0, 0, 0, -1))
+            for now_s in (first_s + 3600 * n for n in range(hours)):
+                if is_due(now_s, hour, last_s):
+                    last_s = now_s
+                    days.setdefault(month, []).append(time.strftime("%d %H", time.localtime(now_s)))
+    time.tzset()
+
+    assert days[10] == [f"{day} 01" for day in ("30", "31", "01", "02", "03", "04", "05")]
+    assert days[3] == ["06 02", "07 02", "08 03", "09 02", "10 02", "11 02", "12 02"]
+
+
 @pytest.mark.parametrize(("text", "hour"), [("", None), ("0", 0), ("23", 23)])
 def test_an_empty_hour_turns_proofs_off(
     monkeypatch: pytest.MonkeyPatch, text: str, hour: int | None
