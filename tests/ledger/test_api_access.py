@@ -264,3 +264,19 @@ def test_more_requests_than_the_limit_wait_for_the_next_minute(
     found = ledger.execute("SELECT account FROM app.refusal WHERE address = 'GET /api/v1/needs'")
     assert ("buyer",) in found.fetchall()
     assert 1 <= int(answer["Retry-After"]) <= 60
+
+
+def test_the_stated_wait_reaches_the_next_minute(ledger: psycopg.Connection) -> None:
+    tokens = import_module("webui.accounts.api_tokens")
+    token = program_of(account("buyer")).token
+    # Begin late in a second, where rounding to the nearest second would state too short a wait.
+    ledger.execute("SELECT pg_sleep(1.6 - extract(second FROM clock_timestamp())::numeric % 1)")
+
+    used = tokens.use_token(token)
+
+    reached = ledger.execute(
+        "SELECT date_trunc('minute', t.used_at) + interval '1 minute'"
+        " <= t.used_at + make_interval(secs => %s) FROM app.api_token t WHERE t.id = %s",
+        (used.wait_s, used.id),
+    )
+    assert reached.fetchone() == (True,)

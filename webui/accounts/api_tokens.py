@@ -132,7 +132,7 @@ UPDATE app.api_token t SET used_at = clock_timestamp(),
 FROM (SELECT date_trunc('minute', clock_timestamp(), 'UTC') AS minute) now
 WHERE t.token_sha256 = %s AND t.ended_at IS NULL AND t.expires_at > clock_timestamp()
 RETURNING t.id, t.person_id, t.scopes, t.requests,
-    60 - extract(second FROM clock_timestamp())::int AS wait_s
+    ceil(60 - extract(second FROM clock_timestamp()))::int AS wait_s
 """
 _VALID: Final = """
 SELECT EXISTS (SELECT FROM app.api_token
