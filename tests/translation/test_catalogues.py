@@ -108,6 +108,13 @@ Counted("k", "ks", 1)"""
     }
 
 
+def test_no_script_writes_times_in_a_fixed_language() -> None:
+    fixed = re.compile(r"(?:DateTimeFormat|RelativeTimeFormat|toLocale\w*(?:Date|Time)\w*)\(\"")
+    scripts = sorted((PROJECT / "webui/static/js").glob("*.js"))
+
+    assert [path.name for path in scripts if fixed.search(path.read_text("utf-8"))] == []
+
+
 def test_a_message_is_its_english_text_and_keeps_its_parts() -> None:
     inner = Message("%(number)s units", number="1,000")
     message = Message("at least %(least)s: %(name)s", least=inner, name="open")

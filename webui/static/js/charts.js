@@ -106,7 +106,9 @@ function axesOf(unit) {
   const line = colour("--line");
   const font = "12px system-ui, sans-serif";
   const common = { stroke: ink, font, grid: { stroke: line, width: 1 }, ticks: { stroke: line, width: 1 } };
-  const months = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", timeZone: "UTC" });
+  // "en" alone would write the month before the day, unlike the other times of a page in English.
+  const language = document.documentElement.lang.replace(/^en$/, "en-GB");
+  const months = new Intl.DateTimeFormat(language, { day: "numeric", month: "short", timeZone: "UTC" });
   const digits = unit === 1 ? 0 : 2;
   return [
     { ...common, values: (_, ticks) => ticks.map((at) => months.format(at * 1000)), space: 70, incrs: [1, 2, 7, 14, 28].map((n) => n * DAY_S) },
