@@ -50,7 +50,8 @@ FUNCTIONS: Final = frozenset(
     {
         *("retail.business_at", "retail.price_at", "retail.stock_facts", "retail.stock_split"),
         *("retail.inbound_documents", "retail.whereabouts"),
-        *("retail.search_terms", "retail.search_shapes", "retail.word_shapes"),
+        *("retail.search_words", "retail.search_terms"),
+        *("retail.search_shapes", "retail.word_shapes"),
         *("app.count_tolerance", "app.expected_at", "app.key_text", "app.is_item"),
     }
 )

@@ -77,7 +77,8 @@ FUNCTIONS: Final = frozenset(
         *("retail.price_at", "retail.stock_facts", "retail.stock_split", "retail.whereabouts"),
         *("retail.inbound_documents", "retail.business_at", "app.expected_at", "app.key_text"),
         *("app.count_tolerance", "app.last_count", "app.is_item"),
-        *("retail.search_terms", "retail.search_shapes", "retail.word_shapes"),
+        *("retail.search_words", "retail.search_terms"),
+        *("retail.search_shapes", "retail.word_shapes"),
     }
 )
 _NAMED: Final = re.compile(

@@ -12,6 +12,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from inventory.model.ids import InvKey
 from inventory.model.state import Demand
 from ledger import services
 from ledger.kernel.transactions import database_now
@@ -315,6 +316,20 @@ def test_a_search_finds_words_of_name_code_and_location(
         level(ledger, state(sku=sku))
 
     assert [row.sku for row in stock_page(Filters(text=typed)).rows] == skus
+
+
+@pytest.mark.parametrize(
+    "typed", ["köln", "KÖLN tea", "koln", "süd", "s\u0075\u0308d", "dc", "d-7"]
+)
+def test_a_search_finds_a_location_whose_name_has_accents(
+    ledger: psycopg.Connection, typed: str
+) -> None:
+    put(ledger, "retail.location", code="DC-77", name="Köln-Süd")
+    put(ledger, "retail.product", code="S1", name="Tea kettle")
+    level(ledger, state(sku="S1", inv_key=InvKey("DC-77|S1")))
+    level(ledger, state(sku="S1"))
+
+    assert [row.location for row in stock_page(Filters(text=typed)).rows] == ["DC-77"]
 
 
 def test_the_export_has_cover_and_the_instant_of_the_price(ledger: psycopg.Connection) -> None:
