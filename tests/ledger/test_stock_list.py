@@ -22,6 +22,7 @@ from tests.ledger.pages import person
 from tests.ledger.rows import write
 from tests.ledger.test_query_counts import BUDGET, statements
 from webui.desks.stock.sales import sales_views
+from webui.readmodel.choices import locations_and_suppliers, suppliers
 from webui.readmodel.stock import (
     START,
     Order,
@@ -208,6 +209,24 @@ def test_pages_of_every_order_show_each_row_once_forwards_and_backwards(
     assert found[:2] == found[2:]
     assert [page.has_previous for page in backwards] == [False, True]
     assert all(page.has_next for page in backwards)
+
+
+def test_names_sort_as_in_a_dictionary(ledger: psycopg.Connection) -> None:
+    names = ["Äpfel", "apple", "Apron", "éclair", "Ofen", "Öl", "Strasse 1", "Straße 2", "Zinn"]
+    for number, name in enumerate(names[::-1]):
+        put(ledger, "retail.product", code=f"N{number}", name=name)
+        put(ledger, "retail.supplier", code=f"N{number}", name=name)
+        level(ledger, state(sku=f"N{number}"))
+    found, place, order = [], START, Order("item")
+
+    for _ in names:  # in pages of one row, so that each name is in a cursor
+        [row] = stock_page(Filters(), order=order, place=place, rows=1).rows
+        found.append(row.name)
+        place = place_of(row, order)
+
+    assert found == names
+    assert [choice.name for choice in suppliers()] == names
+    assert [choice.name for choice in locations_and_suppliers()[1]] == names
 
 
 def test_headings_sort_and_pages_lead_forward_and_back(ledger: psycopg.Connection) -> None:

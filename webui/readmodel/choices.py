@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from ledger.access.scope import EVERYWHERE, within
 from ledger.kernel.rows import select
+from webui.readmodel.alphabet import alphabetic
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,8 @@ def partners() -> list[Choice]:
 
 def suppliers() -> list[Choice]:
     """Return every supplier that has a name."""
-    return select("SELECT code, name FROM retail.supplier ORDER BY name", {}, Choice)
+    sql = f"SELECT code, name FROM retail.supplier ORDER BY {alphabetic('name')}, code"  # noqa: S608 -- the SQL of a column
+    return select(sql, {}, Choice)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +49,11 @@ class _ListedChoice(Choice):
 
 def locations_and_suppliers() -> tuple[list[Choice], list[Choice]]:
     """Return `locations()` and `suppliers()`, read by one statement."""
-    sql = """SELECT l.code, l.name, 'location' AS filter FROM retail.location l
-             UNION ALL SELECT s.code, s.name, 'supplier' FROM retail.supplier s"""
-    found = sorted(select(sql, {}, _ListedChoice), key=lambda choice: (choice.name, choice.code))
+    sql = f"""SELECT each.* FROM (
+            SELECT l.code, l.name, 'location' AS filter FROM retail.location l
+            UNION ALL SELECT s.code, s.name, 'supplier' FROM retail.supplier s) each
+        ORDER BY {alphabetic("each.name")}, each.code"""  # noqa: S608 -- the SQL of a column
     by_filter: dict[str, list[Choice]] = {"location": [], "supplier": []}
-    for choice in found:
+    for choice in select(sql, {}, _ListedChoice):
         by_filter[choice.filter].append(choice)
     return by_filter["location"], by_filter["supplier"]

@@ -22,6 +22,7 @@ from ledger.items.scanned import (
 )
 from ledger.kernel.rows import select
 from ledger.messages import translated
+from webui.readmodel.alphabet import alphabetic
 from webui.readmodel.product_search import Found, find_products, literal, products_query
 from webui.readmodel.stock import StockRow, listed_rows
 from webui.readmodel.stock_filters import LISTED_SQL
@@ -35,7 +36,7 @@ BY_NAME: Final = "name"
 _SORTS: Final = {
     NEAREST: "near DESC, greatest(available, 0) DESC, location",
     MOST: "greatest(available, 0) DESC, near DESC, location",
-    BY_NAME: "name, location",
+    BY_NAME: f"{alphabetic('name')}, location",
 }
 
 

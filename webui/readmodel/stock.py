@@ -11,6 +11,7 @@ from cdc.contracts.topics import ON_HAND_CHANGELOG
 from inventory.model.arithmetic import DAY_US, HOUR_US
 from inventory.reports.sales_spans import last_hop_end_us
 from ledger.kernel.rows import select
+from webui.readmodel.alphabet import alphabetic
 from webui.readmodel.figures import PRICE_SQL, PRICED_AT_SQL, STATUS_SQL, STATUSES, Covered
 from webui.readmodel.stock_filters import (
     KEY_SQL,
@@ -161,7 +162,8 @@ def _keys(order: Order) -> tuple[str, ...]:
 
 
 def _beyond(order: Order, *, descends: bool) -> str:
-    values = (f"%(value)s::{ORDERS[order.column][1]}",) if order.column else ()
+    value = f"%(value)s::{ORDERS[order.column][1]}" if order.column else ""
+    values = (alphabetic(value) if order.column == "item" else value,) if value else ()
     here = ", ".join((*values, "%(of_location)s", "%(of_sku)s"))
     return f"({', '.join(_keys(order))}) {'<' if descends else '>'} ({here})"
 

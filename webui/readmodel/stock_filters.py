@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from ledger.items.scanned import gtin_in
 from ledger.kernel.rows import select, select_value
+from webui.readmodel.alphabet import alphabetic
 from webui.readmodel.choices import Choice
 from webui.readmodel.figures import STATUS_SQL, STATUSES
 from webui.readmodel.product_search import literal, product_condition, words_of
@@ -35,7 +36,7 @@ LISTED_SQL: Final = f"""(s.on_hand_units <> 0 OR s.available_to_sell_units <> 0
 
 # Columns that the list can be sorted by, with the SQL expression of the value and its type.
 ORDERS: Final[Mapping[str, tuple[str, str]]] = {
-    "item": ("coalesce(p.name, s.sku)", "text"),
+    "item": (alphabetic("coalesce(p.name, s.sku)"), "text"),
     "on_hand": ("s.on_hand_units", "bigint"),
     "available": ("s.available_to_sell_units", "bigint"),
     "in_transit": ("s.in_transit_units", "bigint"),

@@ -8,6 +8,7 @@ from inventory.tables.stock_adjustment import SIGNS
 from ledger.kernel.rows import select, select_one, select_value
 from ledger.messages import gettext_noop
 from ledger.services import on_hand_sign, unavailable_sign
+from webui.readmodel.alphabet import alphabetic
 from webui.shell.keyset import MOST_SUMMED, Keys, Page, Place, Sortable, cut, parameters
 from webui.shell.listing import Column, Sort
 
@@ -99,8 +100,8 @@ class ListedRequest(Request):
 
 WAITING: Final = Keys(
     {
-        "item": Sortable("lower(coalesce(p.name, r.sku))"),
-        "store": Sortable("lower(coalesce(lo.name, r.location))"),
+        "item": Sortable(alphabetic("coalesce(p.name, r.sku)")),
+        "store": Sortable(alphabetic("coalesce(lo.name, r.location)")),
         "reason": Sortable("r.reason"),
         "units": Sortable("r.quantity_units", "bigint"),
         "worth": Sortable("coalesce(r.value_minor, -1)", "bigint"),
@@ -190,8 +191,8 @@ _BY_REASON: Final = " ".join(f"WHEN '{code}' THEN {signs[0]}" for code, signs in
 _SIGN_SQL: Final = f"CASE a.reason {_BY_REASON} END"
 HISTORY: Final = Keys(
     {
-        "item": Sortable("lower(coalesce(p.name, a.sku))"),
-        "store": Sortable("lower(coalesce(lo.name, a.location))"),
+        "item": Sortable(alphabetic("coalesce(p.name, a.sku)")),
+        "store": Sortable(alphabetic("coalesce(lo.name, a.location)")),
         "at": Sortable("a.occurred_at", "timestamptz"),
         "reason": Sortable("a.reason"),
         "units": Sortable(f"(a.quantity_units * {_SIGN_SQL})", "bigint"),

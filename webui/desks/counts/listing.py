@@ -17,13 +17,14 @@ from webui.desks.counts.queries import (
     CountInHistory,
     WaitingCount,
 )
+from webui.readmodel.alphabet import alphabetic
 from webui.shell.keyset import MOST_SUMMED, Keys, Page, Place, Sortable, cut, parameters
 from webui.shell.listing import Column, Sort
 
 _AT: Final = "retail.business_at(c.occurred_at, c.recorded_at)"
 _SORTABLE: Final = {
-    "item": Sortable("lower(coalesce(p.name, c.sku))"),
-    "store": Sortable("lower(coalesce(lo.name, c.location))"),
+    "item": Sortable(alphabetic("coalesce(p.name, c.sku)")),
+    "store": Sortable(alphabetic("coalesce(lo.name, c.location)")),
     "at": Sortable(_AT, "timestamptz"),
     "by": Sortable("lower(coalesce(c.counted_by, c.recorded_by, ''))"),
     "units": Sortable("c.units", "bigint"),

@@ -7,15 +7,18 @@ from ledger.kernel.rows import select, select_one
 from ledger.messages import gettext_noop
 from webui.desks.orders.lines import LINE_COLUMNS, LINE_FROM, OPEN_UNITS_SQL, Line
 from webui.desks.orders.queries import LATE_SQL, Filters, OrderRow, conditions, orders_sql
+from webui.readmodel.alphabet import alphabetic
 from webui.shell.keyset import MOST_SUMMED, PAGE_ROWS, Keys, Page, Place, Sortable, cut, parameters
 from webui.shell.listing import Column, Sort
 
 NEWEST: Final = Sort("order", descending=True)
-_STORE: Final = "lower(coalesce((SELECT lo.name FROM retail.location lo WHERE lo.code = {0}), {0}))"
+_STORE: Final = alphabetic(
+    "coalesce((SELECT lo.name FROM retail.location lo WHERE lo.code = {0}), {0})"
+)
 ORDERS: Final = Keys(
     {
         "order": Sortable("o.last_id", "bigint"),
-        "supplier": Sortable("lower(o.supplier_name)"),
+        "supplier": Sortable(alphabetic("o.supplier_name")),
         "to": Sortable(_STORE.format("o.location")),
         "status": Sortable("o.overdue_lines", "bigint"),
         "lines": Sortable("o.lines", "bigint"),
@@ -40,9 +43,9 @@ PICK: Final = Column("", gettext_noop("Pick"), "pick-cell", is_hidden=True)
 LATE: Final = Keys(
     {
         "due": Sortable("l.due_on", "date"),
-        "item": Sortable("lower(coalesce(p.name, l.sku))"),
+        "item": Sortable(alphabetic("coalesce(p.name, l.sku)")),
         "order": Sortable("l.order_ref"),
-        "supplier": Sortable("lower(coalesce(su.name, l.supplier))"),
+        "supplier": Sortable(alphabetic("coalesce(su.name, l.supplier)")),
         "to": Sortable(_STORE.format("l.location")),
         "open": Sortable(OPEN_UNITS_SQL, "bigint"),
     },

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from ledger.kernel.rows import select, select_one
+from webui.readmodel.alphabet import alphabetic
 from webui.readmodel.proposals import PRICE_PROPOSAL, PRICE_VIEWS, PriceProposal
 from webui.shell.listing import Sort
 
@@ -16,7 +17,7 @@ _WEEK: Final = f"({_UNIT} * coalesce(s.demand_rate_micro, il.initial_rate_micro)
 ORDERS: Final = {
     "week": f"abs({_WEEK})",
     "unit": f"abs({_UNIT})",
-    "item": "coalesce(p.name, r.sku)",
+    "item": alphabetic("coalesce(p.name, r.sku)"),
     "store": "r.location",
     "price": "r.new_minor",
     "change": "abs(r.new_minor - r.old_minor)::numeric / greatest(1, r.old_minor)",

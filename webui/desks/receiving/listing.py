@@ -9,6 +9,7 @@ from ledger.kernel.rows import select, select_one
 from ledger.messages import gettext_noop
 from webui.desks.orders.lines import ARRIVED_SQL, OPEN_UNITS_SQL, OVERDUE_SQL
 from webui.desks.orders.sheet import TO
+from webui.readmodel.alphabet import alphabetic
 from webui.shell.keyset import Keys, Page, Place, Sortable, cut, parameters
 from webui.shell.listing import Column, Sort
 
@@ -16,8 +17,8 @@ KEYS: Final = Keys(
     {
         "due": Sortable("coalesce(d.due_on, 'infinity')", "date"),
         "order": Sortable("d.order_ref"),
-        "supplier": Sortable("lower(d.supplier_name)"),
-        "to": Sortable("lower(d.store)"),
+        "supplier": Sortable(alphabetic("d.supplier_name")),
+        "to": Sortable(alphabetic("d.store")),
         "lines": Sortable("d.lines", "bigint"),
         "open": Sortable("d.open_units", "bigint"),
         "road": Sortable("d.in_transit_units", "bigint"),

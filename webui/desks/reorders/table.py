@@ -14,6 +14,7 @@ from django.utils.translation import gettext
 
 from inventory.replenishment.attention import SENTENCES, URGENCIES
 from ledger.kernel.rows import select
+from webui.readmodel.alphabet import alphabetic
 from webui.readmodel.figures import Covered
 from webui.readmodel.proposals import Decidable, reorder_conditions
 from webui.shell.keyset import fits
@@ -124,9 +125,9 @@ class Wanted:
 # urgency outweigh the money of any need, which is far below 10^16 minor units.
 _SORTS: Final[Mapping[str, tuple[str, str]]] = {
     "urgency": ("(a.urgency * 10000000000000000::bigint - v.value_minor)", "bigint"),
-    "item": ("lower(coalesce(p.name, r.sku))", "text"),
-    "store": ("lower(coalesce(lo.name, r.location))", "text"),
-    "supplier": ("lower(v.supplier_name)", "text"),
+    "item": (alphabetic("coalesce(p.name, r.sku)"), "text"),
+    "store": (alphabetic("coalesce(lo.name, r.location)"), "text"),
+    "supplier": (alphabetic("v.supplier_name"), "text"),
     "on_hand": ("coalesce(s.on_hand_units, 0)", "bigint"),
     "cover": ("coalesce(c.cover_centidays, 10000000000000000::numeric)", "numeric"),
     "units": ("coalesce(r.quantity_units, 0)", "bigint"),

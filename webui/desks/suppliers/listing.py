@@ -6,6 +6,7 @@ from typing import Final
 from ledger.kernel.rows import select, select_one
 from ledger.messages import gettext_noop
 from ledger.ordering.scorecards import CARD_SQL, Card
+from webui.readmodel.alphabet import alphabetic
 from webui.shell.keyset import Keys, Page, Place, Sortable, cut, parameters
 from webui.shell.listing import Column, Sort
 
@@ -13,8 +14,8 @@ from webui.shell.listing import Column, Sort
 _NONE: Final = -1
 KEYS: Final = Keys(
     {
-        "supplier": Sortable("lower(coalesce(s.name, c.supplier))"),
-        "location": Sortable("lower(coalesce(lo.name, c.location))"),
+        "supplier": Sortable(alphabetic("coalesce(s.name, c.supplier)")),
+        "location": Sortable(alphabetic("coalesce(lo.name, c.location)")),
         "receipts": Sortable("c.receipts", "bigint"),
         "days": Sortable(f"coalesce(c.mean_centidays, {_NONE})", "bigint"),
         "ninety": Sortable(f"coalesce(c.p90_centidays, {_NONE})", "bigint"),

@@ -12,6 +12,7 @@ from ledger.kernel.rows import select
 from ledger.messages import gettext_noop
 from webui.desks.tasks.kinds import KINDS
 from webui.desks.tasks.queries import COLUMNS_SQL, FROM_SQL, Task, TaskFilter, conditions
+from webui.readmodel.alphabet import alphabetic
 from webui.shell.keyset import Keys, Page, Place, Sortable, cut, parameters
 from webui.shell.listing import Column, Sort
 
@@ -23,9 +24,9 @@ _MIXED: Final = f"""(
 KEYS: Final = Keys(
     {
         "mixed": Sortable(_MIXED, "bigint"),
-        "item": Sortable("lower(coalesce(t.name, t.sku, t.subject))"),
+        "item": Sortable(alphabetic("coalesce(t.name, t.sku, t.subject)")),
         "kind": Sortable(_KIND, "bigint"),
-        "store": Sortable("lower(coalesce(t.store, t.location, ''))"),
+        "store": Sortable(alphabetic("coalesce(t.store, t.location, '')")),
         "opened": Sortable("t.opened_at", "timestamptz"),
     },
     key="t.id",

@@ -15,15 +15,16 @@ from webui.desks.transfers.queries import (
     VIEWS_SQL,
     TransferRow,
 )
+from webui.readmodel.alphabet import alphabetic
 from webui.shell.keyset import MOST_SUMMED, Keys, Page, Place, Sortable, cut, parameters
 from webui.shell.listing import Column, Sort
 
 # People may see the names of all stores, but read only rows of their own. So names are a parameter.
-_NAME: Final = "lower(coalesce(({0}::jsonb ->> {1}), {1}))"
+_NAME: Final = alphabetic("coalesce(({0}::jsonb ->> {1}), {1})")
 _NAMES: Final = "%(names)s"
 _UNITS: Final = "CASE WHEN a.status = 'planned' THEN a.planned_units ELSE a.shipped_units END"
 _SORTABLE: Final = {
-    "item": Sortable("lower(coalesce(p.name, a.sku))"),
+    "item": Sortable(alphabetic("coalesce(p.name, a.sku)")),
     "from": Sortable(_NAME.format(_NAMES, "l.location")),
     "to": Sortable(_NAME.format(_NAMES, "a.location")),
     "units": Sortable(f"({_UNITS})", "bigint"),
