@@ -10,9 +10,10 @@ from rich.table import Table
 
 _WIDEST: Final = 100_000
 
-# No markup and no added line breaks, because messages contain texts of users and commands to paste.
-console = Console(highlight=False, markup=False, soft_wrap=True)
-errors = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
+# No markup, no picture instead of a text like `:x:`, and no added line breaks, because messages
+# contain texts of users and commands to paste.
+console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
+errors = Console(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True)
 
 
 def as_json(value: Any) -> None:  # noqa: ANN401 -- a report of any type
@@ -60,4 +61,5 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) 
         return
     natural = console.measure(drawn, options=console.options.update(width=_WIDEST)).maximum
     # A console never prints wider than itself, and one without a terminal is 80 columns wide.
-    Console(file=console.file, highlight=False, markup=False, width=natural).print(drawn)
+    wide = Console(file=console.file, highlight=False, markup=False, emoji=False, width=natural)
+    wide.print(drawn)

@@ -22,15 +22,19 @@ def test_a_table_in_a_file_is_not_folded(
 def test_a_message_is_printed_as_it_is(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A line break would split a command to paste, and rich would take `[/red]` for its markup."""
+    """A line break would split a command to paste, and rich would take `[/red]` for its markup.
+
+    Rich would also print a picture instead of `:x:`, which may be part of an SKU.
+    """
     monkeypatch.setenv("COLUMNS", "80")
-    message = f"{'inventory generation --yes && ' * 9}got '[/red]' and [bold]9[/bold]"
+    message = f"{'inventory generation --yes && ' * 9}got '[/red]' and [bold]9[/bold] of M8:x:20"
 
     output.console.print(message)
     output.errors.print(message)
-    output.table("", ["found"], [["[/red]"]])
+    output.table(":100: rows", ["found"], [["[/red]"], ["M8:x:20"]])
 
     printed = capsys.readouterr()
     assert printed.out.splitlines()[0] == message
     assert printed.err.splitlines() == [message]
-    assert printed.out.splitlines()[-1].strip() == "[/red]"
+    shown = [line.strip() for line in printed.out.splitlines()[1:]]
+    assert shown == [":100: rows", "found", "[/red]", "M8:x:20"]
