@@ -9,7 +9,7 @@ from django.utils.translation import gettext
 
 from cdc.contracts import history_requests as kinds
 from cdc.contracts.history_requests import command_of
-from inventory.explain.formatting import micro_text, money_text, units_text
+from inventory.explain.formatting import centidays_text, micro_text, money_text, units_text
 from ledger.messages import gettext_noop
 
 KINDS: Final[Mapping[str, str]] = {
@@ -44,9 +44,9 @@ MEANINGS: Final[Mapping[str, str]] = {
 }
 DIMENSIONS: Final = ("store", "supplier", "reason", "week")
 REORDER, PRICE = "reorder", "price"
-# Suffixes of column names that a heading leaves out, because the column's cells are in another
-# unit or state their unit.
-_ENDS: Final = ("_minor", "_micro", "_centidays")
+# Functions for the cells of columns by the suffix of the column's name. A heading leaves the suffix
+# out, because the cells are in another unit or state their unit.
+_TEXTS: Final = {"_minor": money_text, "_micro": micro_text, "_centidays": centidays_text}
 KIND_TITLES: Final[Mapping[str, str]] = {
     REORDER: gettext_noop("Reorders"),
     PRICE: gettext_noop("Prices"),
@@ -65,7 +65,7 @@ _NAMES_PERSON: Final = frozenset({kinds.REVIEW, kinds.CUTOVER, kinds.ROLLBACK})
 
 def column_title(name: str) -> str:
     """Return the heading for the name of a column or term: `Lost` for `lost_minor`."""
-    for end in _ENDS:
+    for end in _TEXTS:
         name = name.removesuffix(end)
     text = name.replace("_", " ")
     return text[:1].upper() + text[1:]
@@ -80,16 +80,15 @@ def answer_title(name: str) -> str:
 
 
 def cell_text(name: str, cell: Any) -> str:  # noqa: ANN401 -- a JSON value
-    """Return a cell as pages show it: money with decimals, numbers with separators."""
+    """Return a cell as pages show it: money with decimals, spans in days, and separators."""
     if cell is None:
         return "–"
     if not is_number(cell):
         return ", ".join(map(str, cell)) if isinstance(cell, list) else str(cell)
-    if isinstance(cell, float):
-        return f"{cell:,.2f}"
-    if name.endswith("_minor"):
-        return str(money_text(cell))
-    return str(micro_text(cell) if name.endswith("_micro") else units_text(cell))
+    for end, text in _TEXTS.items():
+        if name.endswith(end):
+            return str(text(round(cell)))  # a mean is no whole number
+    return f"{cell:,.2f}" if isinstance(cell, float) else str(units_text(cell))
 
 
 def is_number(cell: Any) -> bool:  # noqa: ANN401 -- a JSON value
