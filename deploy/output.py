@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Sequence
+from math import isfinite
 from typing import Any, Final, Protocol
 
 from rich.console import Console
@@ -17,8 +18,23 @@ errors = Console(stderr=True, highlight=False, markup=False, emoji=False, soft_w
 
 
 def as_json(value: Any) -> None:  # noqa: ANN401 -- a report of any type
-    """Print `value` as indented JSON and nothing else."""
-    sys.stdout.write(json.dumps(value, indent=2, default=str) + "\n")
+    """Print `value` as indented JSON and nothing else.
+
+    JSON has no infinity and no NaN, for example the result of a division by 0: they become null.
+    """
+    try:
+        text = json.dumps(value, indent=2, default=str, allow_nan=False)
+    except ValueError:
+        text = json.dumps(_finite(value), indent=2, default=str)
+    sys.stdout.write(text + "\n")
+
+
+def _finite(value: Any) -> Any:  # noqa: ANN401 -- a report of any type
+    if isinstance(value, dict):
+        return {name: _finite(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(each) for each in value]
+    return None if isinstance(value, float) and not isfinite(value) else value
 
 
 class Report(Protocol):

@@ -1,5 +1,7 @@
 """Tables outside a terminal are as wide as their content."""
 
+import json
+
 import pytest
 
 from deploy import output
@@ -38,3 +40,10 @@ def test_a_message_is_printed_as_it_is(
     assert printed.err.splitlines() == [message]
     shown = [line.strip() for line in printed.out.splitlines()[1:]]
     assert shown == [":100: rows", "found", "[/red]", "M8:x:20"]
+
+
+def test_json_has_null_for_a_number_that_json_lacks(capsys: pytest.CaptureFixture[str]) -> None:
+    output.as_json([{"ratio": float("inf"), "units": (3, float("nan"))}, {"ratio": 0.5}])
+
+    assert "NaN" not in (printed := capsys.readouterr().out)
+    assert json.loads(printed) == [{"ratio": None, "units": [3, None]}, {"ratio": 0.5}]
