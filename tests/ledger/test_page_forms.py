@@ -6,6 +6,7 @@ from uuid import uuid4
 import pytest
 from django import forms
 from django.http import QueryDict
+from django.utils import translation
 from typing_extensions import override
 
 from ledger.kernel.refusal_text import refusal_text
@@ -13,6 +14,7 @@ from ledger.services import ServiceError
 from webui.desks.receiving.forms import RowForm
 from webui.shell.fields import IdField, ManyField, MoneyField, TextField, WholeNumberField
 from webui.shell.forms import CommandForm, PageForm
+from webui.translation.messages import translate
 
 pytestmark = pytest.mark.usefixtures("database")
 
@@ -154,3 +156,15 @@ def test_a_refused_row_names_its_item(typed: dict[str, str], text: str | None) -
         RowForm(texts, "3-0", sku="MUG", expected=12).cleaned()
 
     assert refusal_text(refusal.value).startswith(text or reasons)
+
+
+def test_the_name_of_a_row_keeps_its_sku_and_is_translated() -> None:
+    form = RowForm({"received-3-0": "x"}, "3-0", sku="BLUE_SHIRT_on", expected=12)
+
+    with pytest.raises(ServiceError) as refusal:
+        form.cleaned()
+
+    assert refusal_text(refusal.value).startswith("Received of BLUE_SHIRT_on: a whole number")
+    with translation.override("de"):
+        text = refusal_text(refusal.value, translate)
+    assert text.startswith("Eingegangen von BLUE_SHIRT_on: eine ganze Zahl")

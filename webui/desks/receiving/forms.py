@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from django.core.exceptions import ValidationError
-from django.utils.translation import gettext
 from typing_extensions import override
 
 from ledger.messages import Message, gettext_noop
@@ -68,10 +67,10 @@ class RowForm(RowPart):
         super().__init__(data, prefix=name)
         self._expected_units = expected
         for field in ("received", "damaged", "reason"):
-            self.fields[field].label = gettext("%(field)s of %(sku)s") % {
-                "field": field,
-                "sku": sku,
-            }
+            # A plain text would be taken for a column's name, which has no SKU and no translation.
+            self.fields[field].label = Message(
+                "%(field)s of %(sku)s", field=Message(field), sku=sku
+            )
 
     @property
     def is_empty(self) -> bool:
