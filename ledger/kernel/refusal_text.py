@@ -77,8 +77,10 @@ def label(field: str, translate: Translate = untranslated) -> str:
         for end in _ENDS:
             name = name.removesuffix(end)
         name = name.replace("_", " ")
-    name = translated(name, translate)
-    return name[:1].upper() + name[1:]
+    shown = translated(name, translate)
+    if shown == name:  # a heading of the pages may have this text, with a capital letter
+        shown = translated(name[:1].upper() + name[1:], translate)
+    return shown[:1].upper() + shown[1:]
 
 
 def value_text(field: str, value: object, translate: Translate = untranslated) -> str:

@@ -9,7 +9,7 @@ from django.http import QueryDict
 from django.utils import translation
 from typing_extensions import override
 
-from ledger.kernel.refusal_text import refusal_text
+from ledger.kernel.refusal_text import label, refusal_text
 from ledger.services import ServiceError
 from webui.desks.receiving.forms import RowForm
 from webui.shell.fields import IdField, ManyField, MoneyField, TextField, WholeNumberField
@@ -168,3 +168,20 @@ def test_the_name_of_a_row_keeps_its_sku_and_is_translated() -> None:
     with translation.override("de"):
         text = refusal_text(refusal.value, translate)
     assert text.startswith("Eingegangen von BLUE_SHIRT_on: eine ganze Zahl")
+
+
+@pytest.mark.parametrize(
+    ("field", "german"),
+    [
+        ("minimum_order", "Mindestbestellwert"),
+        ("lead_time", "Lieferzeit"),
+        ("lead_time_centidays", "Lieferzeit"),
+        ("order_ref", "Bestellnummer"),
+        ("reason", "Grund"),
+        ("sku", "SKU"),
+    ],
+)
+def test_the_name_of_a_field_is_translated_in_either_case(field: str, german: str) -> None:
+    with translation.override("de"):
+        assert label(field, translate) == german
+    assert label("minimum_order") == "Minimum order"
