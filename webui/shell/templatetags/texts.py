@@ -2,6 +2,7 @@
 
 import re
 from functools import cache
+from typing import Final
 
 from django import template
 from django.conf import settings
@@ -15,6 +16,8 @@ from webui.shell.refusals import named
 from webui.translation.messages import translate
 
 register = template.Library()
+
+_CODE: Final = re.compile(r"[a-z0-9_.-]+")
 
 
 @register.filter(name="translated")
@@ -31,8 +34,12 @@ def reason(text: str) -> str:
 
 @register.filter
 def words(code: str | None) -> str:
-    """Return a code as words: `cover_over_guard` as `cover over guard`, or their translation."""
-    return translated((code or "").replace("_", " "), translate)
+    """Return a code as words: `cover_over_guard` as `cover over guard`, or their translation.
+
+    A reason may be a code or a person's text. The underscores of such a text are kept.
+    """
+    code = code or ""
+    return translated(code.replace("_", " ") if _CODE.fullmatch(code) else code, translate)
 
 
 @register.filter

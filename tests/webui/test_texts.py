@@ -1,0 +1,21 @@
+"""Codes as words, and the texts of people, which stay as they are."""
+
+import pytest
+
+from webui.shell.templatetags.texts import words
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("cover_over_guard", "cover over guard"),
+        ("held-rejected", "held-rejected"),
+        ("need.opened", "need.opened"),
+        ("see order PO_17 of ACME_EU", "see order PO_17 of ACME_EU"),
+        ("PO_17", "PO_17"),
+        ("", ""),
+        (None, ""),
+    ],
+)
+def test_only_a_code_loses_its_underscores(text: str | None, shown: str) -> None:
+    assert words(text) == shown
