@@ -19,7 +19,7 @@ from cdc.contracts.decode import Malformed, decode
 from cdc.contracts.progress import beat_of
 from cdc.contracts.rejects import Late, Origin, Rejection, truncated
 from cdc.contracts.topics import STOCK_EVENTS
-from inventory.errors import BEFORE_DEDUPE_HORIZON, BrokenInvariant
+from inventory.errors import BEFORE_DEDUPE_HORIZON
 from inventory.fold.partition import FoldResult
 from inventory.fold.record import Applied, Refused, Replayed, Resent
 from inventory.model.ids import InvKey
@@ -27,6 +27,7 @@ from inventory.model.outputs import LateSale
 from inventory.model.record import Record
 from inventory.revision import LOGIC_REVISION
 from streams.engine.effects import Effects, Writer
+from streams.engine.mismatch import OldRecords
 from streams.engine.records import Broker, SourceRecord, Stage
 from streams.engine.store import OwnedPartition
 
@@ -225,7 +226,7 @@ def _refuse(
             "a row are older than the dedupe horizon, so the worker stops; compare the rows in "
             "Postgres with the log before you start it again"
         )
-        raise BrokenInvariant(problem)
+        raise OldRecords(problem)
 
 
 def _resend(source: SourceRecord, owned: OwnedPartition, effects: Effects) -> None:

@@ -40,6 +40,12 @@ class TornChangelogs(BrokenInvariant):
     repair = REBUILD
 
 
+class OldRecords(BrokenInvariant):
+    """Many records in a row are older than the dedupe ring. A replay would stop at them again."""
+
+    repair = f"{NEW_GENERATION}  # if Postgres was restored from a backup"
+
+
 @value
 class Topics:
     """The topics of one partition at the beginning of a restore: source and changelogs.

@@ -33,7 +33,7 @@ from streams.engine.store import OwnedPartition
 from streams.engine.transactions import PartitionProducers
 from streams.engine.undecodable import SchemaBreak
 from streams.engine.watchdog import Watchdog
-from streams.exit_codes import NEW_GENERATION, START_AGAIN, ExitCode, repair_of_code
+from streams.exit_codes import EMPTY_RING, NEW_GENERATION, START_AGAIN, ExitCode, repair_of_code
 from streams.query.metrics import Metrics
 from streams.settings import WorkerSettings
 from streams.worker.gaps import Gaps
@@ -85,6 +85,8 @@ def exit_code_of(error: BaseException | None) -> ExitCode:
 
 def repair_of(error: BaseException | None) -> str:
     """Return the repair command for the error that ended a worker, or "" if there is none."""
+    if type(error) is BrokenInvariant:  # from the rules, which name no commands
+        return EMPTY_RING
     return str(getattr(error, "repair", repair_of_code(exit_code_of(error))))
 
 

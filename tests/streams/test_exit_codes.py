@@ -24,11 +24,11 @@ from inventory.errors import BrokenInvariant
 from streams.engine import transactions
 from streams.engine.kafka_log import ReadStalled
 from streams.engine.memory import MemoryBroker
-from streams.engine.mismatch import LogMismatch, refuse_other_counts
+from streams.engine.mismatch import LogMismatch, OldRecords, TornChangelogs, refuse_other_counts
 from streams.engine.records import Fenced, FoundTopic
 from streams.engine.transactions import _refuse_lost_end
 from streams.engine.undecodable import SchemaBreak
-from streams.exit_codes import MEANINGS, ExitCode, meaning_of
+from streams.exit_codes import MEANINGS, NEW_GENERATION, REBUILD, ExitCode, meaning_of
 from streams.query.server import QueryServer
 from streams.settings import WorkerSettings
 from streams.worker import agents, runtime
@@ -98,6 +98,20 @@ def test_an_error_ends_a_worker_with_the_code_of_its_kind(
         runtime.die("the end", error)
 
     assert codes == [code]
+
+
+@pytest.mark.parametrize(
+    ("error", "repair"),
+    [
+        (TornChangelogs("a window row is newer than its level"), REBUILD),
+        (OldRecords("1000 records in a row"), NEW_GENERATION),
+        (BrokenInvariant("dedupe ring: 500001 records within 120 s"), NEW_GENERATION),
+    ],
+)
+def test_a_rebuild_repairs_only_wrong_changelogs(error: BrokenInvariant, repair: str) -> None:
+    """A replay of the same log would stop at the same record for the other two reasons."""
+    assert runtime.exit_code_of(error) == ExitCode.BROKEN_INVARIANT
+    assert runtime.repair_of(error).partition("  # ")[0] == repair
 
 
 def test_a_worker_that_can_say_nothing_any_more_ends_all_the_same(

@@ -10,11 +10,13 @@ import pytest
 from cdc.contracts.state import encode_state
 from cdc.contracts.topics import STOCK_EVENTS
 from inventory.model.ids import InvKey
-from streams.engine import rings
+from streams.engine import loop, rings
+from streams.engine.loop import handle_chunk
 from streams.engine.memory import MemoryBroker
-from streams.engine.mismatch import LogMismatch
+from streams.engine.mismatch import LogMismatch, OldRecords
 from streams.engine.restore import restore
 from streams.engine.snapshot import load, save
+from streams.exit_codes import NEW_GENERATION
 from tests.streams import facts
 from tests.streams.facts import DAY_0_US
 from tests.streams.lives import GENERATION, PARTITION, Crashes, expected, live, source_of
@@ -126,3 +128,21 @@ def test_garbage_says_nothing_about_a_record_that_was_cut_off_before_it() -> Non
 
     with pytest.raises(LogMismatch, match="begins at offset 1"):
         asyncio.run(restore(PARTITION, GENERATION, broker))
+
+
+def test_a_restored_database_stops_the_worker_with_the_repair_of_its_log(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A rebuild would stop at the same record."""
+    monkeypatch.setattr(loop, "REFUSED_IN_A_ROW", 2)
+    hour = HOUR_US // SECOND_US
+    broker = written(("c", 1, 9_000, hour), ("c", 2, 1_000, 0), ("c", 3, 1_001, 1))
+
+    async def fold() -> None:
+        owned = await restore(PARTITION, GENERATION, broker)
+        await handle_chunk(source_of(broker), owned, broker.writer(PARTITION))
+
+    with pytest.raises(OldRecords, match="2 records in a row are older") as stopped:
+        asyncio.run(fold())
+
+    assert stopped.value.repair.startswith(NEW_GENERATION)
