@@ -1,11 +1,14 @@
 """Join several repair commands into one line that a person can paste into a shell."""
 
+import re
 from collections.abc import Iterable
 from typing import Final
 
 from streams.exit_codes import START_AGAIN
 
 RESTART_ALL: Final = START_AGAIN
+# A comment of a command. The sign in a quoted path is none.
+_COMMENT: Final = re.compile(r"(?:^|  )#")
 
 
 def joined(commands: Iterable[str]) -> str:
@@ -13,7 +16,7 @@ def joined(commands: Iterable[str]) -> str:
 
     A comment between two commands would hide the second one from the shell.
     """
-    parts = [command.partition("#") for command in dict.fromkeys(commands)]
-    line = " ; ".join(dict.fromkeys(part[0].strip() for part in parts if part[0].strip()))
-    comments = " ".join(part[2].strip() for part in parts if part[2])
+    parts = [(*_COMMENT.split(command, maxsplit=1), "")[:2] for command in dict.fromkeys(commands)]
+    line = " ; ".join(dict.fromkeys(words.strip() for words, _ in parts if words.strip()))
+    comments = " ".join(comment.strip() for _, comment in parts if comment)
     return f"{line}  # {comments}" if comments else line

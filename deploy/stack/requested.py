@@ -8,6 +8,7 @@ effect. A message to the process would have neither property.
 import fcntl
 import json
 import os
+import shlex
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
@@ -87,7 +88,8 @@ def read_requested(home: Home) -> RequestedState | None:
         return None
     except (ValueError, TypeError, StackError) as error:
         message = f"{file}: expected the requested state of the workers, found {error!r}"
-        raise StackError(message, repair=f"rm {file}  # the workers continue unchanged") from error
+        repair = f"rm {shlex.quote(str(file))}  # the workers continue unchanged"
+        raise StackError(message, repair=repair) from error
 
 
 @contextmanager

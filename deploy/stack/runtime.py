@@ -5,6 +5,7 @@ The file alone is not enough for the present state, because a full disk prevents
 
 import json
 import os
+import shlex
 import time
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final
@@ -108,7 +109,8 @@ def _read_file(home: Home) -> Runtime:
         return Runtime()
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         message = f"{file}: expected what this release of `inventory up` writes, found {error!r}"
-        raise StackError(message, repair=f"rm {file}  # once none of its processes runs") from error
+        repair = f"rm {shlex.quote(str(file))}  # once none of its processes runs"
+        raise StackError(message, repair=repair) from error
 
 
 def _parsed(raw: dict[str, Any]) -> Runtime:

@@ -175,6 +175,14 @@ def test_commands_that_are_printed_together_stay_commands() -> None:
     assert joined(several) == "inventory restart web ; inventory x  # why note"
 
 
+def test_a_path_with_the_sign_of_a_comment_stays_one_path() -> None:
+    moved = "inventory down && inventory move '/srv/disk #2/home' && inventory up --detach"
+
+    row = Failure.FULL_DISK.row("0.1 GB free", repair=moved)
+
+    assert row.repair == moved
+
+
 def test_the_last_words_of_a_worker_say_more_than_its_exit_code(tmp_path) -> None:
     home = Home(tmp_path)
     home.logs.mkdir(parents=True)

@@ -10,6 +10,7 @@ import importlib.metadata
 import importlib.util
 import os
 import pwd
+import shlex
 import shutil
 import stat
 import subprocess
@@ -147,7 +148,8 @@ def _unreachable(source: Path, person: pwd.struct_passwd, reasons: list[str]) ->
         f"({problem(source)}), and no copy could be made: {'; '.join(reasons)}. "
         "Nothing was started. Use a clone in a directory that every account may enter."
     )
-    return StackError(message, repair=f"git clone {PROJECT} /srv/retail-inventory")
+    source_tree = shlex.quote(str(PROJECT))
+    return StackError(message, repair=f"git clone {source_tree} /srv/retail-inventory")
 
 
 def _bin_of(shared: Path) -> Path:
