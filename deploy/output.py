@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Sequence
+from io import TextIOWrapper
 from math import isfinite
 from typing import Any, Final, Protocol
 
@@ -15,6 +16,18 @@ _WIDEST: Final = 100_000
 # contain texts of users and commands to paste.
 console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
 errors = Console(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True)
+
+
+def escape_unencodable() -> None:
+    """Let standard output print a character that its encoding lacks as a Python escape.
+
+    By default, such a character ends the command with a `UnicodeEncodeError`. In a locale without
+    UTF-8, it may be a mark of a table. In one with UTF-8, it is a byte of a path that is no UTF-8.
+    """
+    stream = sys.stdout
+    prints_all = (stream.encoding.lower(), stream.errors) == ("utf-8", "surrogateescape")
+    if isinstance(stream, TextIOWrapper) and not prints_all:
+        stream.reconfigure(errors="backslashreplace")
 
 
 def as_json(value: Any) -> None:  # noqa: ANN401 -- a report of any type

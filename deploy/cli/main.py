@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from typer.core import TyperGroup
 from typing_extensions import override
 
+from deploy import output
 from deploy.cli import (
     audit,
     backfill,
@@ -108,6 +109,7 @@ for group in (
 
 def main() -> None:
     """Run the command line. Expected errors are printed without a traceback."""
+    output.escape_unencodable()
     try:
         refuse_unknown(os.environ)
         app()

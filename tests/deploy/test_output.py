@@ -1,4 +1,9 @@
-"""Tables outside a terminal are as wide as their content."""
+"""Tables outside a terminal are as wide as their content; every character can be printed."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import json
 
@@ -47,3 +52,27 @@ def test_json_has_null_for_a_number_that_json_lacks(capsys: pytest.CaptureFixtur
 
     assert "NaN" not in (printed := capsys.readouterr().out)
     assert json.loads(printed) == [{"ratio": None, "units": [3, None]}, {"ratio": 0.5}]
+
+
+@pytest.mark.parametrize(
+    ("name", "encoding", "printed"),
+    [
+        ("home", "ascii", rb"down \xb7 "),
+        ("h\udce9", "utf-8:strict", rb"/h\udce9"),
+        ("h\udce9", "utf-8:surrogateescape", b"/h\xe9"),
+    ],
+)
+def test_a_character_that_the_terminal_lacks_is_printed_as_its_escape(
+    name: str, encoding: str, printed: bytes, tmp_path: Path
+) -> None:
+    chosen = {"INVENTORY_HOME": str(tmp_path / name), "PYTHONIOENCODING": encoding}
+
+    done = subprocess.run(
+        [sys.executable, "-m", "deploy.cli.main", "status"],
+        env=os.environ | chosen,
+        capture_output=True,
+        check=False,
+    )
+
+    assert (done.returncode, b"Traceback" in done.stderr) == (1, False)
+    assert printed in done.stdout
