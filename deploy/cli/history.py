@@ -1,6 +1,7 @@
 """Commands about history: verify, explain, sales, fold."""
 
 import sys
+from collections.abc import Iterator
 from typing import Annotated, Any, Final, Protocol
 
 import typer
@@ -147,7 +148,7 @@ def fold(
         output.errors.print("reading records from the terminal, end with Ctrl-D")
     lines = 0
     try:
-        for line in fold_history(sys.stdin, every=every):
+        for line in fold_history(_input_lines(), every=every):
             print(line)
             lines += 1
     except HistoryError as error:
@@ -155,3 +156,18 @@ def fold(
         raise typer.Exit(2) from error
     if not lines:
         print("no record on standard input, nothing to fold", file=sys.stderr)
+
+
+def _input_lines() -> Iterator[str]:
+    """Yield the lines of standard input.
+
+    Raises:
+        HistoryError: a line is not UTF-8, the encoding of JSON in each locale.
+    """
+    from cdc.contracts.history_records import HistoryError  # noqa: PLC0415 -- loads the rules
+
+    for number, line in enumerate(sys.stdin.buffer, 1):
+        try:
+            yield line.decode()
+        except UnicodeDecodeError as error:
+            raise HistoryError(number, f"not UTF-8: {error.reason}") from error

@@ -45,6 +45,17 @@ def test_bad_json_ends_with_its_line_number_and_exit_code_two() -> None:
     assert "line 2" in result.stderr
 
 
+def test_a_line_that_is_no_utf_8_ends_with_its_number_and_exit_code_two() -> None:
+    content = json.dumps(SALE).encode()
+
+    result = CliRunner().invoke(
+        app, ["fold"], input=content + b"\n" + content.replace(b"LEEDS", b"L\xc9EDS")
+    )
+
+    assert result.exit_code == 2
+    assert result.stderr == "error: line 2: not UTF-8: invalid continuation byte\n"
+
+
 def test_an_unknown_field_ends_with_its_name_and_exit_code_two() -> None:
     result = CliRunner().invoke(app, ["fold"], input=json.dumps({**SALE, "colour": 1}) + "\n")
 
