@@ -1,6 +1,7 @@
 """Commands of `inventory backfill`: run, verify, publish, compact, discard, status."""
 
 import os
+import signal
 import subprocess
 import time
 from collections.abc import Callable, Sequence
@@ -287,7 +288,10 @@ def _in_tree(
     *arguments: str,
     json: bool,
 ) -> NoReturn:
-    """Run `backfill VERB` of the source tree `code` on this stack. End with the same exit code."""
+    """Run `backfill VERB` of the source tree `code` on this stack. End with the same exit code.
+
+    SIGTERM, for example from the prover, ends the command of the tree, too.
+    """
     tree = code.resolve()
     command = [
         option_checks.interpreter(python),
@@ -300,8 +304,16 @@ def _in_tree(
         *(["--", *arguments] if arguments else []),  # a name may begin with a dash
     ]
     mine = {"INVENTORY_HOME": str(default_home()), "PYTHONPATH": str(tree)}
-    done = subprocess.run(command, cwd=tree, env=os.environ | mine, check=False)  # noqa: S603 -- a tree that the operator has named
-    raise typer.Exit(done.returncode)
+    child = subprocess.Popen(command, cwd=tree, env=os.environ | mine)  # noqa: S603 -- a tree that the operator has named
+    former = signal.signal(signal.SIGTERM, lambda _number, _frame: child.terminate())
+    try:
+        found = child.wait()
+    except BaseException:
+        child.kill()
+        raise
+    finally:
+        signal.signal(signal.SIGTERM, former)
+    raise typer.Exit(found)
 
 
 def unit_progress() -> Callable[[int, int, str], None]:

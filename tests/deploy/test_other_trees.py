@@ -1,7 +1,10 @@
 """Commands that run the code of another tree: choice of their interpreter."""
 
 import os
+import signal
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,6 +13,7 @@ from typer.testing import CliRunner
 from deploy.cli import option_checks
 from deploy.cli.main import app
 from deploy.stack.home import PROJECT
+from deploy.stack.processes import alive, end, identify, wait_until
 
 
 def test_a_relative_interpreter_is_that_of_this_directory(
@@ -35,6 +39,35 @@ def test_a_relative_interpreter_is_that_of_this_directory(
 
     assert done.exit_code == 7, done.exception
     assert (tmp_path / "out").read_text() == "-m deploy.cli.main backfill publish -- R\n"
+
+
+def test_the_command_of_a_tree_ends_with_the_command_that_runs_it(tmp_path: Path) -> None:
+    """The prover ends a request with SIGTERM. A child left behind would compute on for hours."""
+    (tmp_path / "deploy" / "cli").mkdir(parents=True)
+    for package in ("deploy", "deploy/cli"):
+        (tmp_path / package / "__init__.py").touch()
+    (tmp_path / "deploy" / "cli" / "main.py").write_text(
+        "import pathlib, os, time\n"
+        "pathlib.Path('new').write_text(str(os.getpid()))\n"
+        "pathlib.Path('new').rename('pid')\n"
+        "time.sleep(60)\n"
+    )
+    pid = tmp_path / "pid"
+    text = (
+        "import sys; from pathlib import Path; from deploy.cli.backfill import _in_tree\n"
+        "_in_tree(Path(sys.argv[1]), '', 'run', [], json=False)"
+    )
+
+    words = [sys.executable, "-c", text, str(tmp_path)]
+    with subprocess.Popen(words, cwd=PROJECT) as command:  # noqa: S603 -- this Python
+        assert wait_until(pid.exists, timeout_s=60.0)
+        child = identify(int(pid.read_text()))
+        command.terminate()
+        command.wait(30.0)
+    try:
+        assert wait_until(lambda: not alive(child), timeout_s=10.0)
+    finally:
+        end([child], signal.SIGKILL)
 
 
 def test_a_tree_that_does_not_know_the_archives_names_is_not_run(
