@@ -5,7 +5,7 @@ import sys
 from dataclasses import asdict
 from getpass import getpass, getuser
 from typing import Annotated, Any, Final
-from urllib.parse import urljoin
+from urllib.parse import urljoin, urlsplit
 
 import typer
 
@@ -99,6 +99,7 @@ def add(
     locations, unless you give stores or regions. An account with --service has no link; `inventory
     people token` gives it a token.
     """
+    _refuse_address(url)
     accounts = _accounts()
     from ledger.people import STORE_ROLES  # noqa: PLC0415 -- needs Django set up
 
@@ -114,6 +115,7 @@ def add(
 @people.command()
 def invite(name: Name, *, url: Address = "") -> None:
     """Print a new link for setting a password. An earlier link becomes invalid."""
+    _refuse_address(url)
     _print_link(_accounts().invite_person(name=name, actor=_me()), url)
 
 
@@ -307,6 +309,19 @@ def _typed_password(name: str) -> str:
         message = "the two passwords differ; none was set"
         raise StackError(message, repair=f"inventory people password {shlex.quote(name)}")
     return first
+
+
+def _refuse_address(url: str) -> None:
+    """Raise `StackError` if the address of the pages is given, but names no server."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        parts = urlsplit("")
+    if url and not (parts.scheme in ("http", "https") and parts.netloc):
+        message = (
+            f"--url {url!r}: expected an address like https://shop.example; nothing was changed"
+        )
+        raise StackError(message)
 
 
 def _print_link(invitation: Any, url: str) -> None:  # noqa: ANN401 -- its class is imported late

@@ -142,6 +142,8 @@ def test_every_verb_has_help(verb: str) -> None:
         (("backfill", "run", "--code", "/no/tree"), "'/no/tree'", "this project's sources"),
         (("backfill", "publish", "last", "--code", "/no/tree"), "'/no/tree'", "this project's"),
         (("backfill", "verify", "--engine", "flink"), "'flink'", "local or spark"),
+        (("people", "invite", "ben", "--url", "shop.example"), "'shop.example'", "https://"),
+        (("people", "add", "ben", "--url", "https://"), "'https://'", "https://shop.example"),
         (("rejected", "list", "--limit", "0"), "--limit 0", "1 or more"),
         (("sql", "SELECT 1", "--csv", "--json"), "--csv and --json", "one of them"),
     ],
