@@ -15,6 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
+from deploy.artifacts.install import AGAIN
 from deploy.artifacts.prerequisites import require_java
 from deploy.errors import StackError
 from deploy.stack.ports import free_port
@@ -90,7 +91,7 @@ def _not_started(name: str, code: int | None, log: Path) -> StackError:
         message = f"Spark's {name} was not ready after {_READY_S:.0f} s; its log has: {tail}"
         return StackError(message, repair="start the command again when the machine is less busy")
     message = f"Spark's {name} ended with exit code {code}; its log has: {tail}"
-    return StackError(message, repair="make clean install")
+    return StackError(message, repair=AGAIN)
 
 
 def _environment() -> dict[str, str]:

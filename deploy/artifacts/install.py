@@ -31,6 +31,8 @@ BUILT: Final = "pyspark"
 # Packages whose lock entries decide the wheel's content: its source and the build tool.
 _DECIDING: Final = (BUILT, "setuptools")
 _DIGEST: Final = "sha256"
+# The repair of a damaged environment. `make clean` would delete the data of the stack instead.
+AGAIN: Final = "rm -rf .venv && make install"
 _NAME_CHARS: Final = 16
 _PYTHON: Final = ((3, 11), (3, 13))  # oldest supported version, and the first unsupported later one
 _COMPLETE: Final = ".complete"

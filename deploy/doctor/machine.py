@@ -38,8 +38,10 @@ _GB: Final = 1024**3
 def python(_home: Home) -> Row:
     """Check that Python has a version that the lock files support."""
     found = sys.version.split()[0]
-    is_known = install.is_supported(sys.version_info[:2])
-    return ok("python", found) if is_known else Failure.OTHER_PYTHON.row(found)
+    if install.is_supported(sys.version_info[:2]):
+        return ok("python", found)
+    apt = as_root("apt-get install -y python3.11 python3.11-venv")
+    return Failure.OTHER_PYTHON.row(found, apt=apt)
 
 
 def java(_home: Home) -> Row:

@@ -9,6 +9,7 @@ from subprocess import Popen
 
 from bench.peers.peer import Services
 from deploy.artifacts import fetch
+from deploy.artifacts.install import AGAIN
 from deploy.artifacts.prerequisites import require_java
 from deploy.errors import StackError
 from deploy.peers.environments import Environments
@@ -112,7 +113,7 @@ def started(service: Service, home: Home) -> Iterator[int]:
         if not ready or process.poll() is not None:
             text = home.log_of(service.name).read_text("utf-8", errors="replace")
             message = f"{service.name} did not start: {text[-800:]}"
-            raise StackError(message, repair="make clean install")
+            raise StackError(message, repair=AGAIN)
         yield process.pid
     finally:
         end([identify(process.pid)], service.stop_signal)

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from cdc.capture.admin import Drift
 from cdc.contracts.topics import ON_HAND_CHANGELOG, STOCK_EVENTS, STOCK_LATE
 from deploy.cli.main import app
-from deploy.doctor import running
+from deploy.doctor import machine, running
 from deploy.doctor.checks import exit_code
 from deploy.doctor.failures import Failure, row_of
 from deploy.doctor.repairs import joined
@@ -173,6 +173,20 @@ def test_commands_that_are_printed_together_stay_commands() -> None:
     several = ("inventory restart web", "inventory x  # why", "inventory restart web", "# note")
 
     assert joined(several) == "inventory restart web ; inventory x  # why note"
+
+
+def test_another_python_is_replaced_by_the_installed_one(tmp_path, monkeypatch) -> None:
+    """`make install` keeps an environment that exists, and takes `python3` without PYTHON."""
+    monkeypatch.setattr("sys.version_info", (3, 10, 1))
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+
+    row = machine.python(Home(tmp_path))
+
+    assert row.kinds == ("other_python",)
+    assert row.repair == (
+        "apt-get install -y python3.11 python3.11-venv"
+        " && rm -rf .venv && make install PYTHON=python3.11"
+    )
 
 
 def test_a_path_with_the_sign_of_a_comment_stays_one_path() -> None:

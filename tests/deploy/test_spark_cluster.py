@@ -12,7 +12,7 @@ from deploy.errors import StackError
     ("script", "told", "repair"),
     [
         ("exec sleep 60", "Spark's master was not ready after 1 s; its log has: starting", "busy"),
-        ("exit 3", "Spark's master ended with exit code 3; its log has: starting", "make clean"),
+        ("exit 3", "Spark's master ended with exit code 3; its log has: starting", "make install"),
     ],
 )
 def test_a_slow_process_is_not_taken_for_a_broken_installation(

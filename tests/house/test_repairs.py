@@ -91,6 +91,13 @@ def test_no_printed_command_has_a_name_that_its_reader_must_replace() -> None:
     assert found == []
 
 
+def test_no_message_advises_to_delete_the_data_of_the_stack() -> None:
+    """`make clean` calls `inventory reset --yes`."""
+    found = {(file, text) for file, text in texts() if "make clean" in text}
+
+    assert found == set()
+
+
 def calls_and_attributes() -> Iterator[tuple[str, ast.AST]]:
     """Yield every node of the doctor's sources, with its file."""
     for path in python_files("deploy/doctor"):
