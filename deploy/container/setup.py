@@ -80,12 +80,12 @@ def main() -> None:
     server = server_of()
     refuse_half_captured()
     bootstrap.create_database(server)
-    bootstrap.migrate(server, os.environ, Path(os.environ["INVENTORY_HOME"], "migrate.log"))
-    create_topics(variable("INVENTORY_KAFKA_BOOTSTRAP"))
     client = ConnectClient(
         variable("INVENTORY_CONNECT_URL"), variable("INVENTORY_CONNECT_PASSWORD")
     )
     try:
+        bootstrap.migrate(server, os.environ, Path(os.environ["INVENTORY_HOME"], "migrate.log"))
+        create_topics(variable("INVENTORY_KAFKA_BOOTSTRAP"))
         capture.refuse_damaged(server.database_url)
         capture.capture(client, server.database_url, wait_streaming)
     except StackError as error:

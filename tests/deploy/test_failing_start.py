@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from deploy.container import setup
 from deploy.errors import StackError
 from deploy.stack import daemon, room
 from deploy.stack.context import Context, Options
@@ -159,6 +160,25 @@ def test_a_container_whose_database_is_away_says_so_in_a_line(tmp_path: Path) ->
     assert told.returncode == 1
     assert told.stderr.startswith("error: connection failed")
     assert "canary" not in told.stderr
+
+
+def test_a_container_names_its_own_command_after_a_failed_migration(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The log is not among those of `inventory logs`, and the message has its end."""
+    roles = ("POSTGRES", "RETAIL_OWNER", "APP_RW", "SINK_RW", "ARCHIVER", "APP_RO", "CDC")
+    names = [*(f"{role}_PASSWORD" for role in roles), "INVENTORY_CONNECT_PASSWORD"]
+    names += ["POSTGRES_HOST", "INVENTORY_OWNER_DATABASE_URL", "INVENTORY_CONNECT_URL"]
+    for name in names:
+        monkeypatch.setenv(name, "http://127.0.0.1:1")
+    monkeypatch.setenv("INVENTORY_HOME", str(tmp_path))
+    monkeypatch.setattr("deploy.stack.bootstrap.create_database", lambda _server: None)
+    monkeypatch.setattr("sys.executable", "/bin/false")
+
+    with pytest.raises(StackError, match="migrate --no-input failed") as refused:
+        setup.main()
+
+    assert refused.value.repair == "docker compose up --detach --wait"
 
 
 @pytest.mark.parametrize(
