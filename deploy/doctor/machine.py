@@ -116,11 +116,14 @@ def settings(home: Home) -> Row:
 
 
 def _opened(home: Home, where: Path) -> str:
-    """Return the command that gives the home's directory to this account, or sets another home."""
+    """Return the command that lets this account write to the home, or that sets another home."""
     if not home.path.exists():
         own = shlex.quote(str(Path.home() / ".retail-inventory"))
         return f"export INVENTORY_HOME={own} && {UP}"
-    return as_root(f"chown {os.geteuid()} {shlex.quote(str(where))}")
+    place = shlex.quote(str(where))
+    if where.stat().st_uid == os.geteuid():
+        return f"chmod u+rwx {place}"
+    return as_root(f"chown {os.geteuid()} {place}")
 
 
 CHECKS: Final = (

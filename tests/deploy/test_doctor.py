@@ -189,6 +189,21 @@ def test_another_python_is_replaced_by_the_installed_one(tmp_path, monkeypatch) 
     )
 
 
+@pytest.mark.parametrize(("owner", "repair"), [(0, "chmod u+rwx "), (7, "sudo chown ")])
+def test_a_closed_home_is_opened_for_its_owner_or_given_to_the_account(
+    owner: int, repair: str, tmp_path, monkeypatch
+) -> None:
+    home = Home(tmp_path / "two words")
+    home.path.mkdir()
+    monkeypatch.setattr("os.access", lambda _path, _mode: False)
+    monkeypatch.setattr("os.geteuid", lambda: home.path.stat().st_uid + owner)
+
+    row = machine.settings(home)
+
+    assert row.repair.startswith(repair)
+    assert row.repair.endswith(f" '{home.path}'")
+
+
 def test_a_path_with_the_sign_of_a_comment_stays_one_path() -> None:
     moved = "inventory down && inventory move '/srv/disk #2/home' && inventory up --detach"
 
