@@ -139,16 +139,19 @@ def lag(home: Home) -> Row:
     behind = [name for name, entry in found.items() if entry["records"] >= _LAG_RECORDS]
     if not behind:
         return ok("lag", text or "unknown")
-    return Failure.LAG.row(text, repair=joined(_restart_reader(name) for name in behind))
+    return Failure.LAG.row(text, repair=joined(_restart_of(home, name) for name in behind))
 
 
-def _restart_reader(name: str) -> str:
-    """Return the command that restarts a reader.
+def _restart_of(home: Home, name: str) -> str:
+    """Return the command that restarts a service, or all workers for the name of their group.
 
-    If the reader isn't stuck but only busy, the restart delays it.
+    If a reader isn't stuck but only busy, the restart delays it. If the stack was started without
+    the service, the command starts all services.
     """
-    is_workers = name == APP_ID
-    return "inventory workers restart --rolling" if is_workers else f"inventory restart {name}"
+    services = read_runtime(home).services
+    if name == APP_ID and any(each.startswith(WORKER_PREFIX) for each in services):
+        return "inventory workers restart --rolling"
+    return f"inventory restart {name}" if name in services else RESTART_ALL
 
 
 def freshness(home: Home) -> Row:
@@ -166,13 +169,13 @@ def _stale_link(home: Home, variables: dict[str, str]) -> str:
     """Return the command that repairs the first stage of the pipeline that makes no progress."""
     beat = _answer(home, _LAST_BEAT)
     if beat is None or float(beat) > _FRESH_S:
-        return "inventory restart heartbeat"
+        return _restart_of(home, "heartbeat")
     waiting = status.lags(
         variables["INVENTORY_KAFKA_BOOTSTRAP"], variables["INVENTORY_READ_DATABASE_URL"]
     )
     behind = [name for name, entry in waiting.items() if entry["seconds"] > _FRESH_S]
-    readers = joined(_restart_reader(name) for name in behind)
-    return readers or resuming(home) or "inventory restart connect"
+    readers = joined(_restart_of(home, name) for name in behind)
+    return readers or resuming(home) or _restart_of(home, "connect")
 
 
 # The services that each check queries. If one of them is not ready, the check is not made.

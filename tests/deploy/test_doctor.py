@@ -10,17 +10,19 @@ import pytest
 from typer.testing import CliRunner
 
 from cdc.capture.admin import Drift
-from cdc.contracts.topics import ON_HAND_CHANGELOG, STOCK_EVENTS, STOCK_LATE
+from cdc.contracts.topics import APP_ID, ON_HAND_CHANGELOG, STOCK_EVENTS, STOCK_LATE
 from deploy.cli.main import app
 from deploy.doctor import machine, running
 from deploy.doctor.checks import exit_code
 from deploy.doctor.failures import Failure, row_of
 from deploy.doctor.repairs import joined
 from deploy.doctor.row import Row, ok
+from deploy.stack import status
 from deploy.stack.home import Home
 from deploy.stack.observe import StackState
 from deploy.stack.requested import REPAIR, RequestedState, write_requested
 from deploy.stack.runtime import Runtime, ServiceRuntime, write_runtime
+from streams.exit_codes import START_AGAIN
 
 
 def test_without_a_stack_the_machine_is_checked_and_the_way_to_start_is_named(
@@ -202,6 +204,34 @@ def test_a_closed_home_is_opened_for_its_owner_or_given_to_the_account(
 
     assert row.repair.startswith(repair)
     assert row.repair.endswith(f" '{home.path}'")
+
+
+@pytest.mark.parametrize(
+    ("services", "repair"),
+    [
+        (
+            ("worker-1", "actuator"),
+            "inventory workers restart --rolling ; inventory restart actuator",
+        ),
+        (("worker-1",), f"inventory workers restart --rolling ; {START_AGAIN}"),
+        (("kafka", "postgres"), START_AGAIN),
+    ],
+)
+def test_a_reader_that_was_never_started_is_not_restarted(
+    services, repair, tmp_path, monkeypatch
+) -> None:
+    """`inventory up --only` leaves services out. Their rows of an earlier start remain."""
+    home = Home(tmp_path)
+    ended(home, **{name: ServiceRuntime(state="running") for name in services})
+    urls = dict.fromkeys(("INVENTORY_KAFKA_BOOTSTRAP", "INVENTORY_READ_DATABASE_URL"), "")
+    monkeypatch.setattr(running, "environment_of", lambda _home: urls)
+    behind = {name: {"records": 20_000, "seconds": 90.0} for name in (APP_ID, "actuator")}
+    monkeypatch.setattr(status, "lags", lambda *_: behind)
+    monkeypatch.setattr(status, "freshness", lambda _url: 99.0)
+    monkeypatch.setattr(running, "_answer", lambda *_: 1.0)
+
+    assert running.lag(home).repair == repair
+    assert running.freshness(home).repair == repair
 
 
 def test_a_path_with_the_sign_of_a_comment_stays_one_path() -> None:
