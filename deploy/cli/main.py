@@ -112,7 +112,7 @@ def main() -> None:
     output.escape_unencodable()
     try:
         refuse_unknown(os.environ)
-        app()
+        _run()
     except ValidationError as error:
         for wrong in error.errors():
             name = "INVENTORY_" + "_".join(str(part) for part in wrong["loc"]).upper()
@@ -132,6 +132,22 @@ def main() -> None:
         sys.exit(1)
     except KeyboardInterrupt:
         sys.exit(130)
+
+
+def _run() -> None:
+    """Run the command.
+
+    Raises:
+        StackError: an argument has bytes that are no UTF-8. Only paths may have such bytes.
+    """
+    try:
+        app()
+    except UnicodeEncodeError as error:
+        for argument in sys.argv[1:]:
+            if any("\udc80" <= character <= "\udcff" for character in argument):
+                message = f"{argument!r}: expected an argument in UTF-8"
+                raise StackError(message) from error
+        raise
 
 
 def _message_and_repair(error: Exception) -> tuple[str, str]:

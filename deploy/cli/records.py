@@ -25,6 +25,7 @@ _COLUMNS: Final = (
     'r.id, generation, partition, "offset", r.reason, stage, detail, logic_revision, commit_us,'
     " seen_at, m.action AS settled, m.reason AS settled_because, m.actor AS settled_by"
 )
+_MOST: Final = 1_000_000
 _FROM: Final = "read_model.rejected r LEFT JOIN app.rejected_mark m ON m.record_id = r.id"
 _NEWEST: Final = f"""
 SELECT {_COLUMNS} FROM {_FROM} WHERE NOT %(open)s OR m.record_id IS NULL
@@ -56,7 +57,7 @@ def rejected_list(
     json: Json = False,
 ) -> None:
     """List rejected records, newest first."""
-    option_checks.check_int("--limit", limit)
+    option_checks.check_int("--limit", limit, most=_MOST)
     rows = _rows(load_environment(), _NEWEST, {"limit": limit, "open": still_open})
     if json:
         output.as_json(rows)

@@ -144,7 +144,8 @@ def test_every_verb_has_help(verb: str) -> None:
         (("backfill", "verify", "--engine", "flink"), "'flink'", "local or spark"),
         (("people", "invite", "ben", "--url", "shop.example"), "'shop.example'", "https://"),
         (("people", "add", "ben", "--url", "https://"), "'https://'", "https://shop.example"),
-        (("rejected", "list", "--limit", "0"), "--limit 0", "1 or more"),
+        (("rejected", "list", "--limit", "0"), "--limit 0", "1 to 1000000"),
+        (("rejected", "list", "--limit", f"{2**63}"), f"--limit {2**63}", "1 to 1000000"),
         (("sql", "SELECT 1", "--csv", "--json"), "--csv and --json", "one of them"),
     ],
 )
@@ -182,3 +183,18 @@ def test_the_command_line_starts_without_the_parts_that_commands_call() -> None:
     loaded = run(sys.executable, "-c", "import deploy.cli.main, sys; print(*sys.modules)").stdout
 
     assert HEAVY.isdisjoint(loaded.split())
+
+
+def test_an_argument_with_other_bytes_than_utf_8_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Postgres stores text in UTF-8 only."""
+    monkeypatch.setattr(sys, "argv", ["inventory", "rejected", "show", "1-0-\udcff"])
+    monkeypatch.setattr("deploy.cli.records.load_environment", dict)
+    monkeypatch.setattr("deploy.cli.records._rows", lambda *sent: sent[-1]["id"].encode())
+
+    with pytest.raises(SystemExit) as ended:
+        main()
+
+    assert ended.value.code == 1
+    assert capsys.readouterr().err == "error: '1-0-\\udcff': expected an argument in UTF-8\n"
