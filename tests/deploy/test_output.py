@@ -1,11 +1,10 @@
 """Tables outside a terminal are as wide as their content; every character can be printed."""
 
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
-
-import json
 
 import pytest
 
