@@ -9,7 +9,7 @@ import pytest
 from ledger.kernel.transactions import database_now
 from tests.ledger.inbox import NOON, emptied, level, put, state
 from tests.ledger.pages import person
-from tests.ledger.rows import reorder_proposal, write
+from tests.ledger.rows import price_proposal, reorder_proposal, write
 
 
 @pytest.fixture
@@ -119,6 +119,22 @@ def test_an_operator_sees_requests_that_wait_for_a_confirmation(shop: psycopg.Co
     assert found[0] == "Requests to confirm asked for by ada, olga; another operator has to confirm"
     assert found[1:3] == ["Today", "2"]
     assert not [line for line in lines("analyst") if line[0].startswith("Requests to confirm")]
+
+
+def test_a_proposal_whose_snooze_has_ended_waits_again(shop: psycopg.Connection) -> None:
+    reorder_proposal(shop, quantity_units=4, cost_minor=250)
+    price_proposal(shop)
+    for table in ("reorder_proposal", "price_proposal"):
+        shop.execute(f"UPDATE app.{table} SET decided_action = 'snooze', decided_at = now()")  # noqa: S608 -- the two names above
+
+    processed = "UPDATE app.{} SET updated_at = decided_at + interval '{} seconds'"
+    found = []
+    for seconds in (-1, 1):  # the workers have not processed the snooze; it has ended
+        for table in ("reorder_proposal", "price_proposal"):
+            shop.execute(processed.format(table, seconds))
+        found.append([row[0] for row in (*lines("buyer"), *lines("pricing"))])
+
+    assert found == [[], ["Needs without an order", "Proposed prices"]]
 
 
 def test_an_unknown_cost_shows_no_money(shop: psycopg.Connection) -> None:

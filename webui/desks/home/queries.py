@@ -43,7 +43,13 @@ class TaskTotal:
 
 
 _AT: Final = "(%(location)s = '' OR {0} = %(location)s)"
-# Open needs without a decision. A need is urgent if nothing of its item is left to sell.
+# Proposals on which a person may decide. A snooze that has ended is older than the proposal's last
+# update. A newer snooze waits for the workers.
+_DECIDABLE: Final = """r.status = 'open'
+        AND coalesce(r.decided_action, '') NOT IN ('approve', 'reject')
+        AND NOT (coalesce(r.decided_action, '') = 'snooze'
+                 AND coalesce(r.decided_at > r.updated_at, false))"""
+# Open needs on which a person may decide. A need is urgent if nothing of its item is left to sell.
 NEEDS: Final = f"""
 SELECT count(*)::int AS items, count(*) FILTER (WHERE few.is_out)::int AS urgent,
        CASE WHEN bool_and(few.cost_minor > 0) THEN
@@ -52,7 +58,7 @@ SELECT count(*)::int AS items, count(*) FILTER (WHERE few.is_out)::int AS urgent
 FROM (SELECT r.quantity_units, r.cost_minor, r.opened_at,
              coalesce(s.available_to_sell_units, 1) <= 0 AS is_out
       FROM app.reorder_proposal r LEFT JOIN read_model.stock s ON s.inv_key = r.inv_key
-      WHERE r.status = 'open' AND r.decided_action IS NULL AND {_AT.format("r.location")}
+      WHERE {_DECIDABLE} AND {_AT.format("r.location")}
       LIMIT {COUNTED_TO}) few
 """  # noqa: S608 -- constants of this module
 DRAFTS: Final = f"""
@@ -69,7 +75,7 @@ SELECT count(*)::int AS items, count(*) FILTER (WHERE few.same > 1)::int AS urge
        NULL::bigint AS money_minor, min(few.opened_at) AS oldest
 FROM (SELECT r.opened_at, count(*) OVER (PARTITION BY r.inv_key) AS same
       FROM app.price_proposal r
-      WHERE r.status = 'open' AND r.decided_action IS NULL AND {_AT.format("r.location")}
+      WHERE {_DECIDABLE} AND {_AT.format("r.location")}
       LIMIT {COUNTED_TO}) few
 """  # noqa: S608 -- constants of this module
 COUNTS: Final = f"""
