@@ -11,6 +11,7 @@ from uuid import UUID, uuid4
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse
+from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_POST
 
 from cdc.contracts import history_requests as kinds
@@ -43,7 +44,11 @@ _ABOUT: Final = {
     ),
     kinds.ROLLBACK: gettext_noop("Let the former revision decide again."),
 }
-DONE_TEXTS: Final = {APPROVED: "Approved.", "rejected": "Rejected.", "withdrawn": "Withdrawn."}
+DONE_TEXTS: Final = {
+    APPROVED: gettext_noop("Approved."),
+    "rejected": gettext_noop("Rejected."),
+    "withdrawn": gettext_noop("Withdrawn."),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +131,7 @@ def decide(request: HttpRequest, number: int) -> HttpResponse:
         else:
             decision = Decision(verdict, reason, given["growth"] or 0)
             decide_review(found, decision, actor=actor, command_id=given["command_id"])
-        return DONE_TEXTS[verdict]
+        return gettext(DONE_TEXTS[verdict])
 
     def show(message: str, status: int) -> HttpResponse:
         return _show(request, number, Refusal("", message, form.typed, status))

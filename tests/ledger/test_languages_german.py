@@ -1,0 +1,65 @@
+"""Texts of pages in German that appear only in some states, which no walk through the pages has."""
+
+from uuid import uuid4
+
+import psycopg
+import pytest
+from django.test import Client
+
+from tests.ledger.inbox import emptied
+from tests.ledger.pages import person
+from tests.ledger.planted import plant_history
+from tests.ledger.rows import reorder_proposal
+from tests.ledger.test_access_matrix import body
+
+REVIEW = "/history/reviews/900001/"
+
+
+@pytest.fixture(name="planted")
+def planted_history(ledger: psycopg.Connection) -> None:
+    emptied(ledger)
+    plant_history(ledger)
+
+
+def in_german(client: Client) -> Client:
+    client.cookies["django_language"] = "de"
+    return client
+
+
+@pytest.mark.usefixtures("planted")
+def test_the_message_after_a_verdict_is_translated() -> None:
+    lead = in_german(person("lead", "leo"))
+    given = {"command_id": str(uuid4()), "action": "rejected", "reason": "zu viel", "growth": "0"}
+
+    answer = lead.post(f"{REVIEW}act", given, follow=True)
+
+    assert '<p role="status">Abgelehnt.</p>' in body(answer)
+
+
+@pytest.mark.usefixtures("planted")
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_a_verdict_has_its_colour_in_every_language(language: str) -> None:
+    lead = person("lead", "leo")
+    lead.cookies["django_language"] = language
+
+    assert 'class="flag verdict-waiting"' in body(lead.get(REVIEW))
+
+
+@pytest.mark.parametrize(("view", "word"), [("open", "offen"), ("held", "zurückgehalten")])
+def test_an_empty_list_of_needs_names_its_view(
+    ledger: psycopg.Connection, view: str, word: str
+) -> None:
+    emptied(ledger)
+
+    assert f"<h2>Keine Bedarfe: {word}</h2>" in body(
+        in_german(person("buyer")).get(f"/reorders/?view={view}")
+    )
+
+
+def test_a_need_without_a_supplier_says_so(ledger: psycopg.Connection) -> None:
+    reorder_id = reorder_proposal(ledger, supplier=None)
+
+    page = body(in_german(person("buyer")).get("/reorders/need", {"id": reorder_id}))
+
+    assert "· Kein Lieferant" in page
+    assert "No supplier" not in page
