@@ -11,6 +11,7 @@ from cdc import workers
 from cdc.contracts.state import decode_level
 from cdc.contracts.times import us_of
 from cdc.settings import Connections
+from cdc.window_lines import LACKS_LINES, LEDGER_LINES, WINDOW_OF_FACT
 from inventory.explain.arrival import arrival
 from inventory.explain.lines import Source
 from inventory.explain.stock import Cause, CountFact, Document, StockFacts
@@ -21,14 +22,13 @@ Actors = dict[tuple[str, int], str | None]
 
 WORKER_TIMEOUT_S: Final = 2.0  # a command waits longer for a worker than a page does
 
-_FACTS: Final = """
+_FACTS: Final = f"""
 SELECT f.table_name, f.row_id, f.business_at, f.recorded_at, f.heard_at, f.kind, f.document,
-    f.actor, f.counted_units, f.delta_units, f.running_units, w.late_lines
-FROM retail.stock_facts(%(key)s, coalesce(%(until)s::timestamptz, 'infinity')) f
-LEFT JOIN read_model.sales_window w ON f.table_name = 'sale_line' AND w.inv_key = %(key)s
-    AND w.start_us = extract(epoch FROM f.business_at)::bigint / 600 * 600000000
-ORDER BY f.place
-"""
+    f.actor, f.counted_units, f.delta_units, f.running_units, w.late_lines, {LACKS_LINES}
+FROM (SELECT f.*, {LEDGER_LINES}
+      FROM retail.stock_facts(%(key)s, coalesce(%(until)s::timestamptz, 'infinity')) f) f
+{WINDOW_OF_FACT} ORDER BY f.place
+"""  # noqa: S608 -- constants of this project
 _SPLIT: Final = """
 SELECT cause, units, facts, detail, count_id, counted_at, actor
 FROM retail.stock_split(%(key)s, coalesce(%(until)s::timestamptz, 'infinity'))
@@ -115,9 +115,11 @@ def read_facts(
 
 
 def _step(row: tuple[Any, ...], row_offsets: RowOffsets) -> Step:
-    table, row_id, at, recorded_at, heard_at, kind, document, actor, *units, late_lines = row
-    counted, delta, running = units
-    is_sale = table == "sale_line"
+    table, row_id, at, recorded_at, heard_at, kind, document, actor, *figures = row
+    counted, delta, running, late_lines, lacks_lines = figures
+    came = ""
+    if table == "sale_line":
+        came = arrival(us_of(at), us_of(heard_at), late_lines, lacks_lines=lacks_lines)
     return Step(
         at=at.astimezone(UTC).isoformat(),
         recorded_at=recorded_at.astimezone(UTC).isoformat(),
@@ -129,7 +131,7 @@ def _step(row: tuple[Any, ...], row_offsets: RowOffsets) -> Step:
         moved_units=delta if counted is None else 0,
         variance_units=None if counted is None else delta,
         on_hand_units=running,
-        arrival=arrival(us_of(at), us_of(heard_at), late_lines) if is_sale else "",
+        arrival=came,
         offsets=tuple(row_offsets.get((table, row_id), ())),
     )
 

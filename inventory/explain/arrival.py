@@ -6,7 +6,9 @@ from inventory.model.windows import horizon_us, is_closed
 ON_TIME, COUNTED, UNCOUNTED = "on_time", "late_counted", "late_uncounted"
 
 
-def arrival(business_us: int, written_us: int, late_lines: int | None) -> str:
+def arrival(
+    business_us: int, written_us: int, late_lines: int | None, *, lacks_lines: bool = False
+) -> str:
     """Return `ON_TIME`, `COUNTED` or `UNCOUNTED` for a sale or return line.
 
     A line is late if its ten-minute window was closed when the line arrived: stream time ≥ window
@@ -19,11 +21,16 @@ def arrival(business_us: int, written_us: int, late_lines: int | None) -> str:
     contain its commit time. For a live key, pass the row's `recorded_at`. For a replayed key, whose
     stream time follows business times, pass the newest business time of the facts recorded so far.
 
-    `late_lines` is the number of late lines in the window, or None if the window has no row. If it
-    is 0, the line was on time, even if a person corrected its row after the window was closed.
+    `late_lines` is the number of late lines that the window counts, or None if the window has no
+    row. `lacks_lines` is True if the window counts fewer lines than the ledger has. If `late_lines`
+    is 0, a line can only be on time or uncounted. If the window then lacks no line, the line was on
+    time, even if a person corrected its row after the window was closed.
     """
     start_us = window_start(business_us)
-    if late_lines == 0 or not is_closed(start_us, written_us):
+    if not is_closed(start_us, written_us):
         return ON_TIME
     oldest_us = horizon_us(written_us)
-    return UNCOUNTED if oldest_us is not None and business_us < oldest_us else COUNTED
+    is_expired = oldest_us is not None and business_us < oldest_us
+    if late_lines == 0:
+        return UNCOUNTED if is_expired and lacks_lines else ON_TIME
+    return UNCOUNTED if is_expired else COUNTED

@@ -232,6 +232,34 @@ def test_a_sale_is_late_if_its_window_was_closed_on_the_keys_own_clock(
     assert {fact.document: fact.arrival for fact in facts} == expected
 
 
+def test_a_sale_that_no_window_counted_is_late_beside_one_that_arrived_on_time(
+    ledger: psycopg.Connection, settings: Connections
+) -> None:
+    write(ledger, "item_location", **POLICY)
+    sold = NOON - timedelta(days=6)
+    write(ledger, "sale_line", source_ref="on time", quantity_units=2, occurred_at=sold)
+    ledger.execute("DELETE FROM read_model.sales_window")
+    project(ledger, state_of(ledger, "L|S"))  # the read model keeps its window
+    write(ledger, "sale_line", source_ref="newest", occurred_at=NOON)
+    at = sold + timedelta(minutes=2)
+    write(ledger, "sale_line", source_ref="expired", quantity_units=5, occurred_at=at)
+
+    expected = {
+        "till-1 on time": "on_time",
+        "till-1 newest": "on_time",
+        "till-1 expired": "late_uncounted",
+    }
+    found = explain("S", "L", settings=settings)
+    assert {step.document: step.arrival for step in found.steps} == expected
+    facts = import_module("webui.readmodel.explain").facts("L|S")  # late: needs Django
+    assert {fact.document: fact.arrival for fact in facts} == expected
+    newest_us = int(NOON.timestamp()) * 1_000_000
+    charted = import_module("webui.readmodel.history").history("L|S", newest_us)
+    assert charted.demand(state_of(ledger, "L|S"))[0].sold_units == 2
+    assert charted.stock()[0].late_facts == 1
+    ledger.execute("DELETE FROM read_model.sales_window")
+
+
 def test_counts_of_one_second_stand_in_the_order_of_their_ids(ledger: psycopg.Connection) -> None:
     facts = import_module("webui.readmodel.explain").facts  # late: it needs Django set up
     write(ledger, "stock_count", kind="opening", units=7, occurred_at=NOON)

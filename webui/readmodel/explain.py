@@ -12,6 +12,7 @@ from typing import Final
 from cdc.contracts.times import us_of
 from cdc.contracts.topics import ON_HAND_CHANGELOG
 from cdc.deciding import NEWEST_SWITCH
+from cdc.window_lines import LACKS_LINES, LEDGER_LINES, WINDOW_OF_FACT
 from inventory.explain.arrival import arrival
 from inventory.explain.lines import Source
 from inventory.explain.stock import Cause, CountFact, Document, StockFacts
@@ -45,6 +46,7 @@ class Fact:
     running_units: int
     is_before_count: bool
     late_lines: int | None
+    lacks_lines: bool
 
     @property
     def arrival(self) -> str:
@@ -54,17 +56,16 @@ class Fact:
         """
         if self.table_name != "sale_line":
             return "on_time"
-        return arrival(us_of(self.business_at), us_of(self.heard_at), self.late_lines)
+        business_us, heard_us = us_of(self.business_at), us_of(self.heard_at)
+        return arrival(business_us, heard_us, self.late_lines, lacks_lines=self.lacks_lines)
 
 
-_FACT: Final = """
+_FACT: Final = f"""
 SELECT f.place, f.table_name, f.row_id, f.kind, f.business_at, f.recorded_at, f.heard_at,
        f.actor, f.document, f.counted_units, f.delta_units, f.running_units, f.is_before_count,
-       w.late_lines
-FROM retail.stock_facts(%(key)s) f
-LEFT JOIN read_model.sales_window w ON f.table_name = 'sale_line' AND w.inv_key = %(key)s
-    AND w.start_us = extract(epoch FROM f.business_at)::bigint / 600 * 600000000
-"""
+       w.late_lines, {LACKS_LINES}
+FROM (SELECT f.*, {LEDGER_LINES} FROM retail.stock_facts(%(key)s) f) f {WINDOW_OF_FACT}
+"""  # noqa: S608 -- constants of this project
 
 
 def facts(inv_key: str, *, limit: int = FACTS_SHOWN, to: int | None = None) -> list[Fact]:

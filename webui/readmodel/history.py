@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Final
 
 from cdc.contracts.times import moment_of, us_of
+from cdc.window_lines import LACKS_LINES, LEDGER_LINES, WINDOW_OF_FACT
 from inventory.explain.arrival import ON_TIME, UNCOUNTED, arrival
 from inventory.explain.days import (
     DayFact,
@@ -29,20 +30,19 @@ from ledger.kernel.rows import select
 
 DAYS_SHOWN: Final = 90
 
-_FACTS: Final = """
+_FACTS: Final = f"""
 WITH told AS MATERIALIZED (
     SELECT f.place, f.table_name, f.business_at, f.heard_at, f.cause, f.delta_units,
            f.running_units, f.counted_units, count(f.counted_units) OVER (ORDER BY f.place) > 0
-               AS is_counted, min(f.business_at) OVER () AS began_at
+               AS is_counted, min(f.business_at) OVER () AS began_at,
+           {LEDGER_LINES}
     FROM retail.stock_facts(%(key)s) f
 )
-SELECT t.*, w.late_lines FROM told t
-LEFT JOIN read_model.sales_window w ON t.table_name = 'sale_line' AND w.inv_key = %(key)s
-    AND w.start_us = extract(epoch FROM t.business_at)::bigint / 600 * 600000000
-WHERE t.business_at >= %(from)s
-   OR t.place = (SELECT max(e.place) FROM told e WHERE e.business_at < %(from)s)
-ORDER BY t.place
-"""
+SELECT f.*, w.late_lines, {LACKS_LINES} FROM told f {WINDOW_OF_FACT}
+WHERE f.business_at >= %(from)s
+   OR f.place = (SELECT max(e.place) FROM told e WHERE e.business_at < %(from)s)
+ORDER BY f.place
+"""  # noqa: S608 -- constants of this project
 _TIMELINE: Final = """
 SELECT (extract(epoch FROM effective_from) * 1000000)::bigint AS effective_from_us, id, price_minor,
        coalesce(step, 0) AS step, kind
@@ -64,13 +64,16 @@ class _Row:
     counted_units: int | None
     is_counted: bool
     began_at: datetime
+    ledger_lines: int
     late_lines: int | None
+    lacks_lines: bool
 
     def as_fact(self) -> DayFact:
         """Return the fact as `inventory.explain.days` reads it."""
         at_us, came = us_of(self.business_at), ON_TIME
         if self.table_name == "sale_line":
-            came = arrival(at_us, us_of(self.heard_at), self.late_lines)
+            heard_us = us_of(self.heard_at)
+            came = arrival(at_us, heard_us, self.late_lines, lacks_lines=self.lacks_lines)
         is_sold = self.cause == "sales" and came != UNCOUNTED
         return DayFact(
             at_us=at_us,

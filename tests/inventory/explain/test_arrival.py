@@ -26,3 +26,19 @@ def test_both_sides_of_the_ends_of_grace_and_of_retention(
     written_us: int, late_lines: int | None, expected: str
 ) -> None:
     assert arrival(SOLD_US, written_us, late_lines) == expected
+
+
+@pytest.mark.parametrize(
+    ("written_us", "late_lines", "expected"),
+    [
+        (CLOSED_US, 0, ON_TIME),
+        (EXPIRED_US - 1, 0, ON_TIME),
+        (EXPIRED_US, 0, UNCOUNTED),
+        (EXPIRED_US - 1, 1, COUNTED),
+        (EXPIRED_US, 1, UNCOUNTED),
+    ],
+)
+def test_a_window_that_lacks_a_line_of_the_ledger_did_not_count_an_expired_one(
+    written_us: int, late_lines: int, expected: str
+) -> None:
+    assert arrival(SOLD_US, written_us, late_lines, lacks_lines=True) == expected
