@@ -220,3 +220,19 @@ def test_scripts_get_their_texts_from_the_page(ledger: psycopg.Connection) -> No
     assert 'id="texts"' not in english
     assert '<script id="texts" type="application/json">' in german
     assert '"Resume": "Fortsetzen"' in german
+
+
+@pytest.mark.usefixtures("database")
+@pytest.mark.parametrize(
+    ("address", "text"),
+    [
+        ("/home/", "<small>Filialpersonal</small>"),
+        ("/find/", ">Filialen: nächste zuerst</option>"),
+        ("/account/sessions/", "<h2>Unbekannter Browser</h2>"),
+    ],
+)
+def test_a_text_inside_of_a_sentence_is_translated_too(address: str, text: str) -> None:
+    client = person("associate")
+    client.cookies["django_language"] = "de"
+
+    assert text in body(client.get(address))

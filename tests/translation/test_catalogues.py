@@ -1,5 +1,6 @@
 """Catalogues have exactly the message ids of the sources; a text keeps its values and tags."""
 
+import ast
 import copy
 import gettext
 import io
@@ -10,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from deploy.stack.home import PROJECT
+from inventory.explain import formatting
+from inventory.explain.lines import note
 from ledger.messages import Message, joined, translated
 from ledger.nouns import counted
 from tests.translation.pseudo import pseudo
@@ -24,7 +27,10 @@ from webui.translation.sources import (
     of_scripts,
     of_template,
 )
+from webui.translation.words import WORDS
 
+# Functions of `inventory.explain.lines` that make a line; the first argument is its name.
+LINES = ("add", "total", "note")
 LOCALE = PROJECT / "webui/locale"
 CATALOGUES = sorted(LOCALE.glob("*/LC_MESSAGES/*.po"))
 PARTS = re.compile(r"%\(\w+\)s|%%|\{\w+\}|<[^>]*>")
@@ -151,3 +157,22 @@ def test_a_counted_message_has_the_form_of_its_number_in_each_language() -> None
 
 def test_a_pseudo_text_keeps_values_and_tags() -> None:
     assert pseudo('%(n)s <a href="%(u)s">use</a> 5 %%') == '⟦%(n)s <a href="%(u)s">ûšé</a> 5 %%~~~⟧'
+
+
+def names_of_lines() -> set[str]:
+    """Return the names that the modules of `inventory.explain` give to lines."""
+    calls = [
+        node
+        for path in (PROJECT / "inventory/explain").glob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") in LINES
+    ]
+    firsts = [call.args[0] for call in calls]
+    return {str(first.value) for first in firsts if isinstance(first, ast.Constant)}
+
+
+def test_every_line_of_an_explanation_has_a_label_in_the_catalogues() -> None:
+    names = names_of_lines()
+
+    assert "packed_units" in names
+    assert {name for name in names if formatting.label(note(name, 1)) not in WORDS} == set()

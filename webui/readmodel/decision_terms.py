@@ -17,6 +17,7 @@ class Line:
     label: str
     text: str
     is_sum: bool
+    about: str = ""
 
 
 _SUMS: Final = frozenset(
@@ -58,9 +59,10 @@ def need_steps(terms: Iterable[Sequence[object]]) -> list[Steps]:
             formatting.TITLES[section.name],
             [
                 Line(
-                    formatting.label(line) + (f" ({line.detail})" if line.detail else ""),
+                    formatting.label(line),
                     formatting.text(line, time_text),
                     line.part == SUM,
+                    line.detail,
                 )
                 for line in section.lines
             ],

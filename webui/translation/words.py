@@ -70,6 +70,14 @@ _LABELS: Final = (
     *("Demand method", "Demand alpha permille", "Trading windows", "Observed days"),
     *("Quiet windows", "Quantity", "Policy row", "Logic revision", "Stream time", "On order"),
     *("Levels", "Regular price", "Signal", "Order ref"),
+    # Labels that `inventory.explain.formatting.label` makes from the name of a line.
+    *("Batches", "Business at", "Cover", "Effective at", "Flags", "Gate", "Hold floor"),
+    *("Hold until", "Lead time sd", "Limit", "Minimum", "Need revision", "New", "Old"),
+    *("Out windows", "Packed", "Price blocked until", "Price proposal", "Price revision"),
+    *("Price step", "Proposed", "Protection", "Rate at last sale", "Reason", "Regular"),
+    *("Reorder id", "Safety method", "Safety stock", "Signals judged", "Sold"),
+    *("Sold last 24h", "Span demand", "Supply", "Target"),
+    *("Order quantity", "Cycle", "Review", "Min cover", "Max cover", "Safety"),
 )
 # Kinds of locations, as Django shows the choices of a model.
 _CHOICES: Final = ("Store", "Warehouse")

@@ -2,6 +2,7 @@
 
 from django.contrib.auth.models import AnonymousUser, User
 from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext
 from django.views.decorators.http import require_GET
 
 from ledger.access.roles import ROLES
@@ -39,6 +40,6 @@ def own_store(user: User | AnonymousUser) -> str:
 
 
 def role_labels(user: User | AnonymousUser) -> list[str]:
-    """Return the labels of the person's roles."""
+    """Return the labels of the person's roles, in the language of the page."""
     mine = roles_of(user) if isinstance(user, User) else frozenset()
-    return [role.label for role in ROLES if role.code in mine]
+    return [gettext(role.label) for role in ROLES if role.code in mine]
