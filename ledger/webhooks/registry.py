@@ -33,6 +33,7 @@ ACTIVE: Final = "active"
 STOPPED: Final = "stopped"
 DELETED: Final = "deleted"
 _MISSING: Final = gettext_noop("no such webhook")
+_IS_LOCATION: Final = "SELECT location_known FROM retail.whereabouts(%s, '')"
 
 _NEW: Final = """
 INSERT INTO app.webhook (person_id, token_id, url, kinds, location, secret, after_id, created_by)
@@ -78,6 +79,8 @@ class RegisterWebhook:
             checks.one_of("kinds", kind, KINDS)
         if self.location:
             require_store(self.location)
+            if not fetch_value(_IS_LOCATION, self.location):
+                refuse("location", self.location, "no such location: check its code")
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from tests.ledger.hooked import loopback_allowed, make_due, turn
 from tests.ledger.pages import logged_in
 from tests.ledger.programs import Program, account, problem, program, program_of
 from tests.ledger.receiver import Receiver, running_receiver
-from tests.ledger.rows import reorder_proposal
+from tests.ledger.rows import reorder_proposal, write
 
 PATH = "/api/v1/webhooks"
 PAGE = "/system/webhooks/"
@@ -60,6 +60,7 @@ def test_a_program_rotates_stops_resumes_tests_replays_and_deletes(
     receiver: Receiver, sinks: psycopg.Connection, ledger: psycopg.Connection
 ) -> None:
     buyer = program("buyer")
+    write(ledger, "item_location")
     made = buyer.post(PATH, {"url": receiver.url, "kinds": ["need"], "location": "L"}).json()
     path = f"{PATH}/{made['id']}"
     rotated = buyer.post(path, {"action": "rotate"}).json()
@@ -110,6 +111,7 @@ def test_a_webhook_of_another_account_is_as_unknown_as_none(receiver: Receiver) 
         ({"url": "https://user:pass@example.com/"}, 422, "url"),
         ({"url": "https://example.com/", "kinds": []}, 400, "kinds"),
         ({"url": "https://example.com/", "kinds": ["stock"]}, 400, "kinds.0"),
+        ({"url": "https://example.com/", "location": "NOWHERE"}, 422, "location"),
         ({}, 400, "url"),
     ],
 )
@@ -121,7 +123,10 @@ def test_an_address_that_breaks_a_rule_is_refused(
     assert (found["status"], found["field"]) == (status, field), found
 
 
-def test_a_location_of_another_store_is_refused(receiver: Receiver) -> None:
+def test_a_location_of_another_store_is_refused(
+    receiver: Receiver, ledger: psycopg.Connection
+) -> None:
+    write(ledger, "item_location")
     local = program("buyer", stores=("L",))
 
     assert problem(local.post(PATH, {"url": receiver.url, "location": "M"}))["status"] == 403
