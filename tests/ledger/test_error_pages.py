@@ -13,6 +13,7 @@ from django.db import OperationalError, connection, connections
 from django.test import Client, RequestFactory
 
 from deploy.stack.home import PROJECT
+from tests.ledger.pages import person
 from webui.config.session_limits import options
 
 pytestmark = pytest.mark.usefixtures("database")
@@ -155,3 +156,21 @@ def test_any_other_error_is_one_of_ours(monkeypatch: pytest.MonkeyPatch) -> None
 
     assert answer.status_code == 500
     assert b"Something broke" in answer.content
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [("en", "This form is older than your last login"), ("de", "Es wurde nichts geändert.")],
+)
+def test_a_form_from_before_the_last_login_names_the_next_step(language: str, text: str) -> None:
+    browser = Client(SERVER_NAME="localhost", enforce_csrf_checks=True)
+    browser.cookies = person("associate").cookies
+    browser.cookies["django_language"] = language
+
+    answer = browser.post("/counts/sheets/", {"location": "MINE-1"})
+
+    page = answer.content.decode()
+    assert answer.status_code == 403
+    assert text in page
+    assert '<nav id="desks"' in page
+    assert "DEBUG" not in page

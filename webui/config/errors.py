@@ -88,7 +88,9 @@ def _frame(request: HttpRequest) -> dict[str, Any]:
 def handle_csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     """Return 403 for a form without a valid CSRF token, and keep the reason."""
     setattr(request, REASON, reason)
-    return csrf_failure(request, reason)
+    if _is_program(request):
+        return csrf_failure(request, reason)
+    return render(request, "old_form.html", _frame(request), status=403)
 
 
 def handle_server_error(request: HttpRequest) -> HttpResponse:
