@@ -157,13 +157,6 @@ def _show(found: "Review", *, json: bool) -> None:
     if json:
         output.as_json(found.as_json())
         return
-    digest = found.digest[:_SHOWN_CHARS]
-    if found.verdict == "waiting":
-        step = f"another person: inventory backfill approve {digest}"
-    elif found.verdict == "approved":
-        step = f"inventory backfill cutover {found.revision} --approval {digest}"
-    else:
-        step = "inventory backfill reviews"
     rows = [
         ("digest", found.digest),
         ("logic revision", f"{found.former} to {found.revision}"),
@@ -172,6 +165,20 @@ def _show(found: "Review", *, json: bool) -> None:
         ("verdict", found.verdict),
         ("more keys accepted", found.growth),
         ("decided by", found.decided_by),
-        ("next", step),
+        *_next_steps(found),
     ]
     output.table("review", ("what", "value"), rows)
+
+
+def _next_steps(found: "Review") -> list[tuple[str, str]]:
+    """Return the commands that follow a verdict. A switch needs workers of the new revision."""
+    digest, number = found.digest[:_SHOWN_CHARS], found.revision
+    if found.verdict == "waiting":
+        return [("next", f"another person: inventory backfill approve {digest}")]
+    if found.verdict != "approved":
+        return [("next", "inventory backfill reviews")]
+    return [
+        ("next", f"inventory backfill publish {number} --code TREE, unless it is published"),
+        ("then", f"inventory backfill shadow {number} --code TREE --approval {digest}"),
+        ("at last", f"inventory backfill cutover {number} --approval {digest}"),
+    ]
