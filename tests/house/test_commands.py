@@ -116,7 +116,7 @@ def test_every_verb_has_help(verb: str) -> None:
             "--items 3",
             "4 or more, so that each class has an item",
         ),
-        (("bench", "policy", "--days", "0"), "--days 0", "1 or more"),
+        (("bench", "policy", "--days", "0"), "--days 0", "1 to 36500"),
         (("bench", "restore", "--keys", "3"), "--keys 3", "12 or more"),
         (("bench", "simulate", "--seeds", "0"), "--seeds 0", "1 or more"),
         (("bench", "simulate", "--start", "-1"), "--start -1", "0 or more"),
