@@ -155,5 +155,5 @@ def name_codes(commands: Sequence[DescribeCode]) -> int:
     with ledger_transaction():
         for table in (GTIN, SUPPLIER_CODE):
             rows = [asdict(command) for command in commands if table == command.TABLE]
-            added += insert_documents(table.partition(".")[2], rows, unless="code")
+            added += len(insert_documents(table.partition(".")[2], rows, unless="code"))
     return added

@@ -23,7 +23,6 @@ from ledger.kernel.row_parts import Keyed, Stamped
 from ledger.kernel.transactions import (
     business_time_or_now,
     fetch_one,
-    fetch_value,
     ledger_transaction,
     log_action,
 )
@@ -114,26 +113,26 @@ def range_items(
     """Range new items: write their policies with one statement, and opening counts with another.
 
     Return the number of new items. An item that is ranged already keeps its policy and gets no
-    opening count. `occurred_at` is the time of the counts, None for the present time. All policies
-    of one call must set the same columns.
+    opening count; so does an item that stands in `items` a second time. `occurred_at` is the time
+    of the counts, None for the present time. All policies of one call must set the same columns.
     """
     documents = [_document(item, actor) for item in items]
     if any(document.keys() != documents[0].keys() for document in documents):
         refuse("items", len(items), "all policies of one call must set the same columns")
     with checks.named_policies(documents), ledger_transaction():
-        known = _known([str(document["inv_key"]) for document in documents])
-        ranged = insert_documents("item_location", documents, unless="inv_key")
+        # Only the insert knows which items are new: another transaction may range one meanwhile.
+        ranged = frozenset(insert_documents("item_location", documents, unless="inv_key"))
         counted_at = business_time_or_now("occurred_at", occurred_at)
         insert_many(
             "stock_count",
             ("location", "sku", "units", "kind", "status", "occurred_at", "recorded_by"),
             [
                 (i.location, i.sku, i.opening_units, "opening", "approved", counted_at, actor)
-                for i in items
-                if i.opening_units is not None and f"{i.location}|{i.sku}" not in known
+                for key, i in _first_by_key(items).items()
+                if i.opening_units is not None and key in ranged
             ],
         )
-    return ranged
+    return len(ranged)
 
 
 def _document(item: RangedItem, actor: str | None) -> dict[str, object]:
@@ -149,11 +148,12 @@ def _document(item: RangedItem, actor: str | None) -> dict[str, object]:
     }
 
 
-def _known(keys: list[str]) -> frozenset[str]:
-    found: list[str] | None = fetch_value(
-        "SELECT array_agg(inv_key) FROM retail.item_location WHERE inv_key = ANY(%s)", keys
-    )
-    return frozenset(found or ())
+def _first_by_key(items: Sequence[RangedItem]) -> dict[str, RangedItem]:
+    """Return the items by key. Of two with one key, take the first, whose policy is written."""
+    first: dict[str, RangedItem] = {}
+    for item in items:
+        first.setdefault(f"{item.location}|{item.sku}", item)
+    return first
 
 
 def locked_item(*, location: str, sku: str) -> LockedItem:

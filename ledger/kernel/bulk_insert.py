@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from ledger.kernel.transactions import execute, fetch_value
+from ledger.kernel.transactions import execute, fetch_column, fetch_value
 
 # The element type of each column's array.
 TYPES: Final = {
@@ -57,22 +57,24 @@ def insert_many(
     return execute(statement, *(list(column) for column in zip(*rows, strict=True)))
 
 
-def insert_documents(table: str, documents: Sequence[Mapping[str, object]], *, unless: str) -> int:
-    """Insert rows, given as mappings with the same columns; return the number inserted.
+def insert_documents(
+    table: str, documents: Sequence[Mapping[str, object]], *, unless: str
+) -> list[str]:
+    """Insert rows, given as mappings with the same columns; return their values of `unless`.
 
-    A row that violates the unique constraint on the columns `unless` is skipped. This is slower
-    than `insert_many`, but it supports columns that are arrays.
+    `unless` is a unique column: a row whose value exists already, or stands in an earlier row, is
+    skipped. This is slower than `insert_many`, but it supports columns that are arrays.
     """
     if not documents:
-        return 0
+        return []
     columns = list(documents[0])
     names = ", ".join(columns)
     statement = (
         f"INSERT INTO retail.{table} ({names}) SELECT {names}"  # noqa: S608 -- names are checked against the catalogue of columns by the callers
         f" FROM jsonb_populate_recordset(null::retail.{table}, %s::jsonb)"
-        f" ON CONFLICT ({unless}) DO NOTHING"
+        f" ON CONFLICT ({unless}) DO NOTHING RETURNING {unless}"
     )
-    return execute(statement, json.dumps([dict(row) for row in documents], default=str))
+    return fetch_column(statement, json.dumps([dict(row) for row in documents], default=str))
 
 
 def columns_of(table: str) -> frozenset[str]:

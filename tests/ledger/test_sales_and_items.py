@@ -1,3 +1,4 @@
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import uuid4
@@ -5,8 +6,10 @@ from uuid import uuid4
 import psycopg
 import pytest
 
+from deploy.stack.processes import wait_until
 from ledger import services
 from ledger.services import Conflict, RangedItem, RecordSale, ServiceError
+from tests.ledger.concurrency import at_the_same_time
 from tests.ledger.rows import NOON
 
 
@@ -118,6 +121,37 @@ def test_an_item_is_ranged_once_and_counted_once(ledger: psycopg.Connection) -> 
     assert services.range_items(items=[RangedItem("L", "S", {}), RangedItem("L", "T", {})]) == 1
     counts = ledger.execute("SELECT sku, units FROM retail.stock_count ORDER BY sku").fetchall()
     assert counts == [("S", 7), ("T", 0)]
+
+
+def test_an_item_given_twice_in_one_call_gets_the_first_policy_and_count(
+    ledger: psycopg.Connection,
+) -> None:
+    given = [RangedItem("L", "S", {"pack_units": n}, n) for n in (7, 9)]
+
+    assert services.range_items(items=given) == 1
+
+    policies = ledger.execute("SELECT inv_key, pack_units FROM retail.item_location").fetchall()
+    counts = ledger.execute("SELECT inv_key, units FROM retail.stock_count").fetchall()
+    assert (policies, counts) == ([("L|S", 7)], [("L|S", 7)])
+
+
+def test_an_item_ranged_by_two_calls_at_once_is_counted_once(ledger: psycopg.Connection) -> None:
+    def range_one() -> int:
+        return services.range_items(items=[RangedItem("L", "S", {})])
+
+    def both_wait() -> bool:
+        waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted"
+        return ledger.execute(waiting).fetchone() == (2,)
+
+    with ThreadPoolExecutor(1) as pool:
+        with ledger.transaction():
+            # Reads pass this lock, so each call has looked for the item before one writes it.
+            ledger.execute("LOCK TABLE retail.item_location IN EXCLUSIVE MODE")
+            both = pool.submit(at_the_same_time, range_one, range_one)
+            assert wait_until(both_wait, timeout_s=60)
+        assert sorted(both.result(60)) == [0, 1]
+
+    assert ledger.execute("SELECT inv_key FROM retail.stock_count").fetchall() == [("L|S",)]
 
 
 def test_an_item_ranged_uncounted_has_no_count(ledger: psycopg.Connection) -> None:
