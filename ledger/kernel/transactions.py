@@ -37,7 +37,7 @@ UNIQUE_MESSAGES: Final = {
 }
 
 _UNSTORABLE: Final = gettext_noop(
-    "a value can't be stored: check large numbers and unusual characters"
+    "a value can't be stored: check large numbers, long texts and unusual characters"
 )
 
 
@@ -46,7 +46,7 @@ def ledger_transaction() -> Iterator[None]:
     """Commit the statements of the block together, or roll them all back.
 
     Raise `Conflict` if a row violates a unique index in `UNIQUE_MESSAGES`. Raise `ServiceError` for
-    any other violated constraint, and for a value that its column can't store.
+    any other violated constraint, and for a value that its column or an index can't store.
     """
     try:
         with transaction.atomic():
@@ -54,7 +54,9 @@ def ledger_transaction() -> Iterator[None]:
     except IntegrityError as refusal:
         raise _translated(refusal) from refusal
     except DatabaseError as refusal:
-        if isinstance(refusal.__cause__, psycopg.DataError):
+        # A text of several thousand characters is too long for an index.
+        too_long = psycopg.errors.ProgramLimitExceeded
+        if isinstance(refusal.__cause__, (psycopg.DataError, too_long)):
             field, rule = "form", _UNSTORABLE
             raise ServiceError(field, None, rule) from refusal
         raise

@@ -1,3 +1,4 @@
+import secrets
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -80,6 +81,20 @@ def test_a_forbidden_value_is_named_with_its_rule(
         services.record_sale(services.RecordSale(**given | {field: value}))
 
     assert (refusal.value.field, refusal.value.value) == (field, value)
+    assert ledger.execute("SELECT count(*) FROM retail.sale_line").fetchone() == (0,)
+
+
+@pytest.mark.parametrize("field", ["source", "source_ref"])
+def test_a_reference_too_long_for_the_index_is_refused(
+    ledger: psycopg.Connection, field: str
+) -> None:
+    long = secrets.token_hex(4_000)  # Postgres can't compress it below its limit
+
+    with pytest.raises(ServiceError, match="a value can't be stored"):
+        services.record_sale(sale(7, **{field: long}))
+    with pytest.raises(ServiceError, match="a value can't be stored"):
+        services.record_sales([sale(8), sale(7, **{field: long})])
+
     assert ledger.execute("SELECT count(*) FROM retail.sale_line").fetchone() == (0,)
 
 
