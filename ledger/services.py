@@ -123,7 +123,13 @@ from ledger.reorders.service import (
     resume_reorder,
     snooze_reorder,
 )
-from ledger.sales.service import Recorded, RecordSale, record_sale, record_sales
+from ledger.sales.service import (
+    Recorded,
+    RecordSale,
+    record_sale,
+    record_sales,
+    recorded_refs,
+)
 from ledger.transfers.pair import Transfer
 from ledger.transfers.receipts import correct_transfer_receipt, receive_transfer
 from ledger.transfers.route import Route
@@ -237,6 +243,7 @@ __all__ = [
     "record_past_transfers",
     "record_sale",
     "record_sales",
+    "recorded_refs",
     "refuse_adjustment",
     "refuse_delivery",
     "refuse_waiting_count",

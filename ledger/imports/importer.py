@@ -1,9 +1,9 @@
 """Import of a sales file into the system of record (docs/domain.md 2.5): `inventory import-sales`.
 
-The importer reads the file twice. The first pass ranges every item with `clock_mode` replayed.
-Reorders and prices are off and there is no opening count, because the file has no stock and no
-orders. The second pass writes the sale lines, one transaction per batch. The ids of the lines, and
-the offsets of their records, have the order of the file.
+The importer reads the file twice. The first pass ranges every item of a line that is not recorded
+yet, with `clock_mode` replayed. Reorders and prices are off and there is no opening count, because
+the file has no stock and no orders. The second pass writes the sale lines, one transaction per
+batch. The ids of the lines, and the offsets of their records, have the order of the file.
 """
 
 import time
@@ -28,6 +28,7 @@ from ledger.services import (
     name_products,
     range_items,
     record_sales,
+    recorded_refs,
 )
 
 Stores = Literal["single", "country"]
@@ -177,29 +178,42 @@ def _check(stores: str, rate: float | None, limit: int | None) -> None:
 def _range_keys(
     file: RetailFile, report: ImportReport, reporter: _Reporter, limit: int | None
 ) -> None:
-    """Read the file once: count its rows, list the refused rows, and range the valid rows' keys.
+    """Read the file once: count its rows, list the refused rows, and range the keys of new lines.
 
-    To range a key means to give it a policy row.
+    To range a key means to give it a policy row. An earlier import with other stores has written
+    its lines under other keys, so a key without a new line would get a policy and no sale.
     """
     names: dict[str, str] = {}
-    keys: dict[tuple[str, str], None] = {}
+    keys: set[tuple[str, str]] = set()
+    new: dict[tuple[str, str], None] = {}
+    for lines in _chunks(_valid(file, report, limit), BATCH_ROWS):
+        there = recorded_refs(report.source, [str(line.row) for line in lines])
+        for line in lines:
+            key = line.location, line.sku
+            keys.add(key)
+            if str(line.row) not in there:
+                new[key] = None
+            if not names.get(line.sku):
+                names[line.sku] = line.description.replace("\x00", "").strip()
+    report.keys = len(keys)
+    name_locations(names={location: location for location, _ in new})
+    name_products(names=names)
+    seen = 0
+    for chunk in _chunks(iter(new), RANGE_ROWS):
+        items = [RangedItem(location, sku, POLICY, None) for location, sku in chunk]
+        report.keys_ranged += range_items(items=items)
+        seen += len(chunk)
+        reporter.report("items", seen, len(new))
+
+
+def _valid(file: RetailFile, report: ImportReport, limit: int | None) -> Iterator[Line]:
+    """Yield the valid rows; count all rows and the refused ones in `report`."""
     for row in islice(file.rows(report.stores), limit):
         report.rows += 1
         if isinstance(row, BadRow):
             report.refuse(row)
-            continue
-        keys[row.location, row.sku] = None
-        if not names.get(row.sku):
-            names[row.sku] = row.description.replace("\x00", "").strip()
-    report.keys = len(keys)
-    name_locations(names={location: location for location, _ in keys})
-    name_products(names=names)
-    seen = 0
-    for chunk in _chunks(iter(keys), RANGE_ROWS):
-        items = [RangedItem(location, sku, POLICY, None) for location, sku in chunk]
-        report.keys_ranged += range_items(items=items)
-        seen += len(chunk)
-        reporter.report("items", seen, len(keys))
+        else:
+            yield row
 
 
 def _write_lines(

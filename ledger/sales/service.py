@@ -12,6 +12,7 @@ from ledger.kernel.errors import Conflict, ServiceError
 from ledger.kernel.transactions import (
     UNIQUE_MESSAGES,
     database_now,
+    fetch_column,
     fetch_value,
     ledger_transaction,
 )
@@ -87,6 +88,16 @@ def record_sales(commands: Sequence[RecordSale], *, actor: str | None = None) ->
     with ledger_transaction():
         inserted = _insert(commands, actor)
     return Recorded(inserted, len(commands) - inserted)
+
+
+def recorded_refs(source: str, refs: Sequence[str]) -> frozenset[str]:
+    """Return those of the `refs` of a source that a line has already."""
+    found = fetch_column(
+        "SELECT source_ref FROM retail.sale_line WHERE source = %s AND source_ref = ANY(%s)",
+        source,
+        list(refs),
+    )
+    return frozenset(found)
 
 
 def _insert(commands: Sequence[RecordSale], actor: str | None) -> int:

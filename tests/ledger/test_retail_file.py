@@ -320,6 +320,22 @@ def test_a_second_import_writes_what_the_first_left_out(
     assert quantities.fetchall() == [(n,) for n in range(1, 8)]
 
 
+def test_lines_that_are_there_under_other_stores_range_no_item(
+    ledger: psycopg.Connection, tmp_path: Path
+) -> None:
+    path = written(tmp_path, row(), row(sku="T", country="France"))
+    import_sales(path, limit=1)
+
+    again = import_sales(path, stores="country")
+
+    assert (again.inserted, again.already_there, again.keys, again.keys_ranged) == (1, 1, 2, 1)
+    tables = "retail.sale_line", "retail.item_location"
+    keys = [ledger.execute(f"SELECT inv_key FROM {name} ORDER BY id").fetchall() for name in tables]  # noqa: S608 -- names from above
+    assert keys == [[("UCI|85123A",), ("FRANCE|T",)]] * 2
+    locations = ledger.execute("SELECT code FROM retail.location ORDER BY code").fetchall()
+    assert locations == [("FRANCE",), ("UCI",)]
+
+
 def test_ranging_many_items_is_told_too(
     ledger: psycopg.Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
