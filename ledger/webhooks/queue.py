@@ -59,7 +59,7 @@ def _queue(webhook_id: int) -> int:
 
 def _queue_gap(hook: _Hook) -> int:
     oldest = oldest_event()
-    if not hook.after_id or hook.after_id + 1 >= oldest:
+    if hook.after_id + 1 >= oldest:
         return 0
     return insert_messages(
         hook.id, [gap_message(database_now(), after=hook.after_id, oldest=oldest)]

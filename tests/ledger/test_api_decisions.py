@@ -120,6 +120,23 @@ def test_a_cursor_before_the_kept_events_is_refused(
     assert len(reader.get(PATH).json()["items"]) == 1
 
 
+def test_a_cursor_from_before_the_first_event_can_be_gone(
+    ledger: psycopg.Connection, sinks: psycopg.Connection
+) -> None:
+    reader = program("buyer")
+    first = reader.get(PATH, after="newest").json()["next"]
+    reorder_proposal(sinks)
+    assert len(reader.get(PATH, after=first).json()["items"]) == 1
+    sinks.execute("UPDATE app.reorder_proposal SET revision = 2")
+    ledger.execute(
+        "DELETE FROM app.decision_event WHERE id < (SELECT max(id) FROM app.decision_event)"
+    )
+
+    for path in (PATH, f"{PATH}/stream"):
+        assert problem(reader.get(path, after=first))["status"] == 410
+    assert len(reader.get(PATH).json()["items"]) == 1
+
+
 def test_a_reader_continues_after_the_events_of_other_stores(
     ledger: psycopg.Connection, sinks: psycopg.Connection
 ) -> None:

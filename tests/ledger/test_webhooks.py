@@ -277,12 +277,14 @@ def test_a_webhook_stops_with_its_token_and_with_its_account(
     assert queries.webhooks()[0].stop_reason == "its account is disabled"
 
 
+@pytest.mark.parametrize("is_first", [False, True])
 def test_events_that_are_no_longer_kept_are_reported_as_a_gap(
-    receiver: Receiver, sinks: psycopg.Connection, ledger: psycopg.Connection
+    receiver: Receiver, sinks: psycopg.Connection, ledger: psycopg.Connection, *, is_first: bool
 ) -> None:
     registry = import_module("ledger.webhooks.registry")
+    hook = register(receiver.url) if is_first else None
     reorder_proposal(sinks)
-    hook = register(receiver.url)
+    hook = hook or register(receiver.url)
     registry.stop_webhook(registry.Which(hook.id, "olga"))
     for revision in (2, 3, 4):
         revise(sinks, "L|S", revision)

@@ -187,7 +187,9 @@ def list_decisions(request: HttpRequest, given: Query[EventPageFilters]) -> Even
 
 
 def _position(after: str) -> int:
-    """Return the id after which events are wanted; 0 means all events.
+    """Return the id after which events are wanted. Without a cursor it is 0: all kept events.
+
+    The cursor of the time before the first event is 0, too, and later events may be deleted.
 
     Raises:
         Problem: events after the cursor were deleted, or the cursor is after the newest event
@@ -195,8 +197,10 @@ def _position(after: str) -> int:
     """
     if after == NEWEST:
         return newest_event()
-    position = number_of(after) or 0
-    if position and position + 1 < oldest_event():
+    position = number_of(after)
+    if position is None:
+        return 0
+    if position + 1 < oldest_event():
         detail = "Events after this cursor are older than 90 days and no longer kept."
         raise Problem(410, "events-gone", detail, _LIST_AGAIN)
     if position > newest_event():
