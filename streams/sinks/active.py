@@ -48,10 +48,12 @@ def active_or_first(connection: Connection, own_revision: int) -> int:
     found = recorded_revision(connection)
     if found is not None:
         return found
-    first = Switch(own_revision, None, "first start", {}, {})
     with connection.transaction():
-        switch(connection, first)
-    return own_revision
+        connection.execute(_EXCLUSIVE)
+        found = recorded_revision(connection)  # another process may have recorded one meanwhile
+        if found is None:
+            switch(connection, Switch(own_revision, None, "first start", {}, {}))
+    return own_revision if found is None else found
 
 
 def hold_active(connection: Connection, revision: int) -> None:

@@ -1,6 +1,7 @@
 """Exactly one logic revision decides: first start, fence, switch, and desks after a switch."""
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from cdc.contracts.decisions import PriceEvent, ReorderEvent, encode_reorder
 from cdc.contracts.topics import PRICE_EVENTS, REORDER_EVENTS, output_topics
 from cdc.deciding import former_revision, recorded_revision
+from deploy.stack.processes import wait_until
 from inventory.model.ids import ProposalId, ReorderId
 from inventory.revision import LOGIC_REVISION
 from streams.sinks.active import (
@@ -71,6 +73,29 @@ def test_a_new_installation_follows_the_first_revision_that_starts(
     assert active_or_first(sinks, 4) == 4
     assert active_or_first(sinks, 5) == 4
     assert recorded_revision(sinks) == 4
+
+
+def test_of_two_revisions_that_start_at_once_the_first_recorded_one_decides(
+    ledger: psycopg.Connection, server: Server, database: str
+) -> None:
+    def start(revision: int) -> int:
+        with psycopg.connect(server.url("sink_rw", database), autocommit=True) as own:
+            return active_or_first(own, revision)
+
+    def both_wait() -> bool:
+        waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted"
+        return ledger.execute(waiting).fetchone() == (2,)
+
+    with ThreadPoolExecutor(2) as pool:
+        with ledger.transaction():
+            # Reads pass this lock, so both have found no revision before one is recorded.
+            ledger.execute("LOCK TABLE app.revision_switch IN EXCLUSIVE MODE")
+            both = [pool.submit(start, revision) for revision in (OURS, THEIRS)]
+            assert wait_until(both_wait, timeout_s=60)
+        decides = {each.result(60) for each in both}
+
+    assert decides == {recorded_revision(ledger)}
+    assert ledger.execute("SELECT count(*) FROM app.revision_switch").fetchone() == (1,)
 
 
 def test_a_switch_is_refused_when_somebody_else_has_switched(sinks: psycopg.Connection) -> None:
