@@ -94,7 +94,7 @@ def move_away(home: Home, former: Generation, own_rules: str) -> tuple[Generatio
     target = home.path / "former" / f"generation-{former.number}"
     target.mkdir(parents=True, mode=0o700, exist_ok=True)
     coming = Generation(former.number + 1, captured=False, own_rules=own_rules)
-    write_json(home.path / _FILE, asdict(coming))
+    write_json(home.path / _FILE, asdict(coming), is_durable=True)
     for name in _MOVED:
         if (home.path / name).exists():
             shutil.move(home.path / name, target / name)
@@ -137,4 +137,5 @@ def refuse_half_captured(home: Home, options: Options) -> None:
 
 def captured(home: Home) -> None:
     """Record that the log holds all rows, so the capture has finished."""
-    write_json(home.path / _FILE, asdict(Generation(generation_of(home).number)))
+    present = Generation(generation_of(home).number)
+    write_json(home.path / _FILE, asdict(present), is_durable=True)

@@ -130,7 +130,7 @@ class Home:
         missing = [name for name in _SECRETS if name not in known]
         if missing:
             known |= {name: secrets.token_urlsafe(32) for name in missing}
-            write_json(path, known)
+            write_json(path, known, is_durable=True)
         return {name: str(value) for name, value in known.items()}
 
     def contents(self) -> tuple[Path, ...]:
@@ -142,13 +142,29 @@ class Home:
         shutil.rmtree(self.path, ignore_errors=False)
 
 
-def write_json(path: Path, value: object) -> None:
-    """Replace `path` atomically; only the owner can read it."""
+def write_json(path: Path, value: object, *, is_durable: bool = False) -> None:
+    """Replace `path` atomically; only the owner can read it.
+
+    With `is_durable`, a file that can't be made again is on the disk when the call returns.
+    """
     staged = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with os.fdopen(os.open(staged, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
             json.dump(value, file, indent=1)
+            if is_durable:
+                file.flush()
+                os.fsync(file.fileno())
         staged.replace(path)
+        if is_durable:
+            _sync_directory(path.parent)
     except OSError:
         staged.unlink(missing_ok=True)  # don't keep an incomplete file on a full disk
         raise
+
+
+def _sync_directory(directory: Path) -> None:
+    opened = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)

@@ -7,6 +7,7 @@ import socket
 import stat
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +15,7 @@ from cdc.settings import Connections
 from deploy.errors import StackError
 from deploy.stack import ports
 from deploy.stack.context import TUNING_VARIABLES, Context, Options
+from deploy.stack.generation import captured, generation_of, move_away
 from deploy.stack.home import PROJECT, Home
 from deploy.stack.ports import choose_ports, free_port, is_free
 from deploy.stack.processes import start_ticks
@@ -45,6 +47,31 @@ def test_secrets_are_made_once_and_closed_to_others(tmp_path) -> None:
     assert all(re.fullmatch(r"[\w-]{43}", secret) for secret in first.values())  # 256 bits
     assert stat.S_IMODE((home.path / "secrets.json").stat().st_mode) == 0o600
     assert stat.S_IMODE(home.logs.stat().st_mode) == 0o700
+
+
+def test_secrets_and_generation_are_on_the_disk_before_they_are_used(tmp_path, monkeypatch) -> None:
+    """Postgres keeps verifiers of the passwords. A power cut must not lose the passwords alone."""
+    home = Home(tmp_path / "home")
+    home.create()
+    steps: list[str] = []
+    sync, replace = os.fsync, Path.replace
+
+    def synced(opened: int) -> None:
+        steps.append("sync directory" if stat.S_ISDIR(os.fstat(opened).st_mode) else "sync file")
+        sync(opened)
+
+    def replaced(staged: Path, target: Path) -> Path:
+        steps.append(target.name)
+        return replace(staged, target)
+
+    monkeypatch.setattr(os, "fsync", synced)
+    monkeypatch.setattr(Path, "replace", replaced)
+    home.secrets()
+    move_away(home, generation_of(home), "")
+    captured(home)
+
+    written = ("secrets.json", "generation.json", "generation.json")
+    assert steps == [step for name in written for step in ("sync file", name, "sync directory")]
 
 
 def test_results_are_closed_to_others_also_in_a_home_of_before(tmp_path) -> None:
