@@ -12,7 +12,6 @@ manifest and head are two files. A crash between their writes would leave an arc
 accepts.
 """
 
-import ctypes
 import os
 import shutil
 import time
@@ -31,11 +30,10 @@ from analytics.archive.names import SOURCE
 from analytics.archive.rows import merge_once
 from analytics.damage import Damage
 from analytics.digest import as_hex, from_hex, total
+from analytics.exchange import exchange
 
 _MIB: Final = 1 << 20
 BESIDE: Final = "archive-compacting"
-_AT_FDCWD: Final = -100  # paths are relative to the working directory
-_EXCHANGE: Final = 2  # RENAME_EXCHANGE of renameat2(2)
 
 Progress = Callable[[str], None]
 
@@ -169,12 +167,12 @@ def _link(archive: Path, beside: Path, file: ArchiveFile) -> None:
 
 def _exchange(left: Path, right: Path) -> None:
     """Exchange two directories atomically."""
-    library = ctypes.CDLL(None, use_errno=True)
-    if library.renameat2(_AT_FDCWD, bytes(left), _AT_FDCWD, bytes(right), _EXCHANGE):
-        reason = os.strerror(ctypes.get_errno())
-        problem = f"{left}: its file system can't exchange two directories: {reason}"
+    try:
+        exchange(left, right)
+    except OSError as error:
+        problem = f"{left}: its file system can't exchange two directories: {error.strerror}"
         step = "keep the home on a local disk, such as ext4, XFS or Btrfs, to compact its archive"
-        raise NotExchanged(problem, "the archive was not changed", step)
+        raise NotExchanged(problem, "the archive was not changed", step) from error
     parent = os.open(left.parent, os.O_RDONLY)
     try:
         os.fsync(parent)

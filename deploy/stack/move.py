@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from analytics.exchange import exchange
 from deploy.artifacts.prerequisites import Program, require
 from deploy.errors import StackError
 from deploy.stack import room
@@ -124,15 +125,40 @@ def _lead_to(home: Home, target: Path) -> None:
 def _replace_by_link(old: Path, target: Path) -> bool:
     """Return False if the old directory can't be renamed: often root owns its parent directory."""
     away = old.with_name(f"{old.name}.moved")
+    if not _exchanged(old, away, target) and not _renamed(old, away, target):
+        return False
+    shutil.rmtree(away, ignore_errors=True)
+    return True
+
+
+def _exchanged(old: Path, away: Path, target: Path) -> bool:
+    """Exchange the directory for a link, so that a killed move leaves one of both.
+
+    Without the old path, the next start would make an empty home there. Return False if there is no
+    room for the link, or if the file system can't exchange paths.
+    """
+    try:
+        if away.is_symlink():  # a move that was killed has left its link
+            away.unlink()
+        away.symlink_to(target)
+    except OSError:
+        return False
+    try:
+        exchange(old, away)
+    except OSError:
+        away.unlink()
+        return False
+    return True
+
+
+def _renamed(old: Path, away: Path, target: Path) -> bool:
     try:
         old.rename(away)
     except OSError:
         return False
     try:
         old.symlink_to(target)
-        shutil.rmtree(away)
     except OSError:  # a full disk may have no room for the link before the old files are deleted
         shutil.rmtree(away, ignore_errors=True)
-        if not old.is_symlink():
-            old.symlink_to(target)
+        old.symlink_to(target)
     return True

@@ -1,7 +1,9 @@
 """A home moves to another disk with all files. Its old path leads to the new one."""
 
+import errno
 import fcntl
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -148,6 +150,59 @@ def test_no_stack_starts_before_the_old_path_is_a_link(
     move(home, tmp_path / "new")
 
     assert held == [True]
+
+
+KILLED_MOVE = """
+import os, shutil, signal, sys
+from pathlib import Path
+
+from deploy.stack import move as moves
+from deploy.stack.home import Home
+
+link = Path.symlink_to
+
+def kill(*_, **__):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+def linked(path, target):
+    kill() if path.name == ".inventory" else link(path, target)
+
+if sys.argv[1] == "before":
+    moves.exchange = kill
+else:
+    Path.symlink_to = linked
+    shutil.rmtree = lambda path, **_: kill() if str(path).endswith(".moved") else None
+moves.move(Home(Path(sys.argv[2])), Path(sys.argv[3]))
+"""
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_killed_move_leaves_the_home_or_a_link_to_its_copy(
+    home: Home, tmp_path: Path, when: str
+) -> None:
+    """Without both, the next start would make an empty home at the old path."""
+    command = [sys.executable, "-c", KILLED_MOVE, when, str(home.path), str(tmp_path / "new")]
+    killed = subprocess.run(command, check=False)  # noqa: S603 -- our own code
+
+    assert killed.returncode == -signal.SIGKILL
+    assert (default_home() / "postgres" / "PG_VERSION").read_text() == "18"
+    assert move(Home(default_home()), tmp_path / "newer")
+    assert default_home() == tmp_path / "newer"
+    assert (default_home() / "postgres" / "PG_VERSION").read_text() == "18"
+
+
+def test_a_file_system_that_can_exchange_nothing_gets_the_link_too(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: Path) -> None:
+        raise OSError(errno.EINVAL, "Invalid argument")
+
+    monkeypatch.setattr(move_module, "exchange", refuse)
+
+    assert move(home, tmp_path / "new")
+
+    assert home.path.readlink() == tmp_path / "new"
+    assert [path.name for path in home.path.parent.iterdir()] == [".inventory"]
 
 
 def test_a_directory_of_another_purpose_is_not_moved(tmp_path: Path) -> None:
