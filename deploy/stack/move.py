@@ -63,6 +63,7 @@ def _copy(home: Home, target: Path) -> None:
         output = done.stderr.strip()[-400:]
         message = f"copying {home.path} to {target} failed: {output}. The home stays where it was"
         raise _refused(home, message, room.larger_disk(home, target.parent))
+    os.sync()  # else a power cut could lose the copy after the old files are deleted
     partial.rename(target)
 
 

@@ -67,6 +67,18 @@ def test_the_old_name_leads_to_the_moved_home(home: Home, tmp_path: Path) -> Non
     assert [path.name for path in home.path.parent.iterdir()] == [".inventory"]
 
 
+def test_the_copy_is_on_the_disk_before_the_old_files_are_deleted(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    present: list[list[bool]] = []
+    places = home.postgres, tmp_path / "new.partial" / "postgres"
+    monkeypatch.setattr(os, "sync", lambda: present.append([path.exists() for path in places]))
+
+    move(home, tmp_path / "new")
+
+    assert present == [[True, True]]
+
+
 def test_a_running_stack_and_a_taken_target_are_refused(home: Home, tmp_path: Path) -> None:
     with pytest.raises(StackError, match="expected a new directory") as taken:
         move(home, tmp_path)
