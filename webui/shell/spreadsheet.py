@@ -2,13 +2,18 @@
 
 Columns with checked numbers need no escaping. The quoting of a `csv` dialect does not help: a
 spreadsheet program removes the quotes and then runs the formula.
+
+Where the comma is the decimal separator, for example in German, a spreadsheet program splits the
+lines of a file at semicolons. It then ignores quotes inside a line. So a semicolon or a line break
+in a text begins a cell, too.
 """
 
+import re
 from typing import Final
 
-_FORMULA_STARTS: Final = ("=", "+", "-", "@", "\t", "\r")
+_BEFORE_FORMULA: Final = re.compile(r"(?:\A|(?<=[;\r\n]))(?=[=+\-@\t\r])")
 
 
 def safe_text(text: str) -> str:
-    """Return a text cell with a leading ' if a spreadsheet would run it as a formula."""
-    return f"'{text}" if text.startswith(_FORMULA_STARTS) else text
+    """Return a text cell with a ' before each part that a spreadsheet would run as a formula."""
+    return _BEFORE_FORMULA.sub("'", text)
