@@ -3,8 +3,9 @@
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Request, expect
+from playwright.sync_api import Browser, Request, Route, expect
 
+from deploy.stack.home import PROJECT
 from tests.stack.browser.conftest import Doors
 from tests.stack.browser.looks import faults_of
 from tests.stack.browser.shop import Shop
@@ -16,6 +17,13 @@ ACTIVE = "navigator.serviceWorker.ready.then(() => navigator.serviceWorker.contr
 # Bytes that the page and its files took from the network, compressed and with headers.
 RECEIVED = """performance.getEntries()
     .reduce((sum, one) => sum + (one.transferSize ?? 0), 0)"""
+ONE_FORM = """<!DOCTYPE html><title>Form</title><body>
+<form method="post" action="/act" data-once><button>Act</button></form>
+<script type="module">import {startFrame} from "/frame.js"; startFrame();</script>"""
+TWO_CLICKS_AND_A_STOP = """() => {
+    for (const _click of [1, 2]) document.querySelector("button").click();
+    setTimeout(() => window.stop(), 300);
+}"""
 MOST_REQUESTS, MOST_BYTES = 10, 120_000
 # Requests that a page doesn't see: manifest, script of the service worker, offline page.
 UNSEEN = 3
@@ -43,6 +51,30 @@ def test_a_question_mark_shows_every_key_and_escape_closes_it(doors: Doors) -> N
     page.keyboard.press("g")
     page.keyboard.press("s")
     expect(page.get_by_role("heading", name="Stock", level=1)).to_be_visible()
+
+
+def test_a_form_whose_request_was_stopped_can_be_sent_again(chromium: Browser) -> None:
+    """Needs no stack: no answer comes, so the page stays, as with a slow server."""
+    script = (PROJECT / "webui/static/js/frame.js").read_text("utf-8")
+    sent: list[Request] = []
+
+    def answer(route: Route) -> None:
+        if route.request.method == "POST":
+            sent.append(route.request)
+        elif route.request.url.endswith(".js"):
+            route.fulfill(body=script, content_type="text/javascript")
+        else:
+            route.fulfill(body=ONE_FORM, content_type="text/html")
+
+    page = chromium.new_page()
+    page.route("**/*", answer)
+    page.goto("http://127.0.0.1:9/")
+    for sendings in (1, 2):
+        page.evaluate(TWO_CLICKS_AND_A_STOP)
+        page.wait_for_timeout(11_000)
+        assert len(sent) == sendings
+        assert page.evaluate("() => document.querySelector('form[aria-busy]') === null")
+    page.close()
 
 
 def test_a_switch_turns_single_keys_off_on_this_device(doors: Doors) -> None:

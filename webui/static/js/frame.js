@@ -6,6 +6,7 @@ const LOOK_MS = 5_000;
 const NEW_MS = 8_000;
 const NAMES = "inventory-names"; // the people of a shared device, newest first; absent on a device of one person
 const MOST_NAMES = 6;
+const AGAIN_MS = 10_000;
 
 // Texts of scripts in the language of the page, by message id. A page in English shows the ids themselves.
 const TEXTS = new Map(Object.entries(JSON.parse(document.getElementById("texts")?.textContent ?? "{}")));
@@ -124,8 +125,9 @@ function startFilters() {
 }
 
 /**
- * Suppress a second click on a command. Correctness does not depend on it, because the ledger
- * recognises the command's id.
+ * Suppress a second click on a command for 10 s. Correctness does not depend on it, because the
+ * ledger recognises the command's id. A browser reports neither a request that a person stops nor
+ * the end of a download, so no event could end the suppression.
  */
 function startOnce() {
   document.addEventListener("submit", (event) => {
@@ -136,6 +138,7 @@ function startOnce() {
       return;
     }
     form.setAttribute("aria-busy", "true");
+    setTimeout(() => form.removeAttribute("aria-busy"), AGAIN_MS);
   });
   addEventListener("pageshow", () => {
     for (const form of document.querySelectorAll("form[aria-busy]")) form.removeAttribute("aria-busy");
