@@ -17,6 +17,7 @@ from deploy.stack.bootstrap import ROLES
 from deploy.stack.context import (
     APPLICATIONS,
     COMPANY,
+    POOL,
     PUBLIC,
     SESSIONS,
     TUNING_VARIABLES,
@@ -164,7 +165,7 @@ def web() -> dict[str, Any]:
         INVENTORY_WEB_HOST="0.0.0.0",  # noqa: S104 -- inside the compose network
         INVENTORY_WEB_PORT=str(_WEB_PORT),
         INVENTORY_WORKER_URLS=worker_urls(),
-        **_chosen(COMPANY | PUBLIC | SESSIONS | WEBHOOKS),
+        **_chosen(COMPANY | POOL | PUBLIC | SESSIONS | WEBHOOKS),
     )
     url = f"http://localhost:{_WEB_PORT}/readyz"
     return _guarded("web", service) | {

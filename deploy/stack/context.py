@@ -58,6 +58,8 @@ SESSIONS: Final = frozenset(
     f"INVENTORY_{name}"
     for name in ("IDLE_MINUTES", "SESSION_HOURS", "SECOND_FACTOR_ROLES", "TRUSTED_PROXIES")
 )
+# Size of the pool of connections, which only the web server has: jobs use one connection.
+POOL: Final = frozenset({"INVENTORY_DATABASE_POOL"})
 _PASSED_ON: Final = (
     TUNING_VARIABLES | COMPANY | PROOFS | PUBLIC | SESSIONS | WEBHOOKS | WEBHOOK_METRICS
 )
@@ -180,9 +182,10 @@ class Context:
         Inherited `INVENTORY_*` variables are left out, unless an operator may set them. Without a
         service, the child gets no stack variables except those in `extra`.
         """
+        passed_on = _PASSED_ON | POOL if service == "web" else _PASSED_ON
         inherited = {
             name: value
             for name, value in os.environ.items()
-            if name in _PASSED_ON or not name.startswith("INVENTORY_")
+            if name in passed_on or not name.startswith("INVENTORY_")
         }
         return inherited | {"PYTHONUNBUFFERED": "1"} | self.variables_of(service) | extra

@@ -164,3 +164,17 @@ def test_the_pages_get_the_addresses_of_a_deployment_behind_a_proxy(
     assert chosen.items() <= stack.environment("web").items()
     container = compose.document()["services"]["web"]["environment"]
     assert all(container[name].startswith(f"${{{name}:-") for name in chosen)
+
+
+def test_only_the_pages_get_a_pool_of_connections(
+    stack: Context, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = "INVENTORY_DATABASE_POOL"
+    monkeypatch.setenv(name, "8")
+
+    assert {service for service in APPLICATIONS if name in stack.environment(service)} == {"web"}
+    assert stack.environment("web")[name] == "8"
+    services = compose.document()["services"]
+    container = {key: service.get("environment", {}) for key, service in services.items()}
+    assert {key for key, found in container.items() if name in found} == {"web"}
+    assert container["web"][name] == f"${{{name}:-0}}"
