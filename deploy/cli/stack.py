@@ -165,6 +165,7 @@ def demo() -> None:
     """Start the stack with a sample retailer and live trading, and watch one sale reach a page."""
     from deploy.stack import proof  # noqa: PLC0415 -- loads Django
 
+    proof.refuse_https()
     up(detach=True, workers=2, seed_data="demo", only="")
     home = _home()
     output.console.print(f" ✔ {proof.prove(home)}")

@@ -19,6 +19,7 @@ from deploy.stack.django import connect_django
 from deploy.stack.home import Home
 from deploy.stack.runtime import read_runtime
 from ledger.access.roles import ANALYST
+from webui.config.environment import WebEnvironment
 
 _TIMEOUT_S: Final = 60.0
 _CATCH_UP_S: Final = 180.0
@@ -50,6 +51,16 @@ class Proof:
             f"sold 1 × {self.sku} in {self.location} by SQL → the page showed "
             f"{self.before} → {self.after} in {self.seconds:.2f} s"
         )
+
+
+def refuse_https() -> None:
+    """Raise `StackError` if the pages are behind HTTPS: the proof logs in without a proxy."""
+    if WebEnvironment().https:
+        message = (
+            "INVENTORY_HTTPS is set, so the pages redirect HTTP to a proxy of yours, and the demo"
+            " can't log in; nothing was started"
+        )
+        raise StackError(message, repair="env -u INVENTORY_HTTPS inventory demo")
 
 
 def logins(home: Home) -> dict[str, str]:

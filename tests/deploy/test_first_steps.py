@@ -16,7 +16,7 @@ from analytics.backfill.plan import PLAN_FILE, Plan, save
 from analytics.backfill.seal import RUN_FILE
 from deploy import output
 from deploy.cli.main import main
-from deploy.cli.stack import start_options
+from deploy.cli.stack import demo, start_options
 from deploy.errors import StackError
 from deploy.stack.home import PROJECT, Home, write_json
 from deploy.stack.processes import identify
@@ -292,6 +292,21 @@ def test_logins_of_a_stack_without_a_demo_name_the_way_to_one(home) -> None:
         logins(home)
 
     assert refused.value.repair == "inventory down && inventory demo"
+
+
+def test_a_demo_behind_https_is_refused_before_it_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its proof logs in over HTTP, which such pages redirect."""
+    monkeypatch.setenv("INVENTORY_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("INVENTORY_HTTPS", "1")
+    monkeypatch.setattr("deploy.cli.stack.up", lambda **_: pytest.fail("a stack was started"))
+
+    with pytest.raises(StackError, match="INVENTORY_HTTPS is set") as refused:
+        demo()
+
+    assert refused.value.repair == "env -u INVENTORY_HTTPS inventory demo"
+    assert not (tmp_path / "home").exists()
 
 
 def test_where_variables_name_the_parts_no_supervisor_is_needed(home, typed, monkeypatch) -> None:
