@@ -1,5 +1,6 @@
 """`backfill status`: the archive and every run with its progress."""
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,15 @@ from cdc.settings import Connections
 def status(settings: Connections | None = None) -> dict[str, Any]:
     """Return the state of the archive and of all runs, newest run first.
 
-    A run whose plan or report can't be read has a `problem`.
+    A run whose plan or report can't be read has a `problem`. A run that another process discards
+    meanwhile is left out.
     """
     known = settings or Connections()
-    plans = sorted(
-        runs_dir(known).glob(f"*/{PLAN_FILE}"), key=lambda path: -path.stat().st_mtime_ns
-    )
+    written_ns: dict[Path, int] = {}
+    for plan in runs_dir(known).glob(f"*/{PLAN_FILE}"):
+        with suppress(FileNotFoundError):
+            written_ns[plan] = plan.stat().st_mtime_ns
+    plans = sorted(written_ns, key=lambda plan: -written_ns[plan])
     return {
         "archive": {"directory": str(known.archive_location)} | _archive_status(known),
         "runs": [_run_status(path.parent) for path in plans],

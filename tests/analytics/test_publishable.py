@@ -3,7 +3,7 @@
 import json
 import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -261,3 +261,19 @@ def test_runs_of_two_topics_have_two_names(finished: Finished) -> None:
     other = make_plan(manifest, engine="local", ends=finished.report.plan.ends)
 
     assert other.run != finished.report.plan.run
+
+
+def test_a_run_that_is_discarded_meanwhile_is_left_out_of_the_status(
+    finished: Finished, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    glob = Path.glob
+
+    def with_one_more(directory: Path, pattern: str) -> Iterator[Path]:
+        yield from glob(directory, pattern)
+        yield directory / "moved-away" / PLAN_FILE
+
+    monkeypatch.setattr(Path, "glob", with_one_more)
+
+    (listed,) = status(finished.settings)["runs"]
+
+    assert listed["run"] == finished.report.plan.run
