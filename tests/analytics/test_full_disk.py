@@ -1,14 +1,18 @@
 """A disk that is full at some moment: one message, and after space is freed the same result."""
 
+import errno
 import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+from unittest import mock
 
 import pytest
 
 from analytics.archive.manifest import Manifest
 from analytics.archive.writer import open_writers
+from analytics.backfill.diff import page, tables
 from analytics.backfill.plan import Plan, make_plan
 from analytics.backfill.run import execute
 from analytics.digest import from_hex, total
@@ -142,3 +146,20 @@ def test_a_simulation_on_a_full_disk_names_the_disk_and_not_the_code(disk: Path)
 
 def content_of(manifest: Manifest, number: int) -> int:
     return total(from_hex(file.digest) for file in manifest.files(number))
+
+
+def test_a_comparison_on_a_full_disk_leaves_no_incomplete_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def cut(*_: object) -> Iterator[Any]:
+        yield from ()
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(page, "_parts", cut)
+    schema = tables.SCHEMAS[tables.GROUPS]
+    with pytest.raises(OSError, match="No space left"):
+        page.write_page(mock.Mock(), tmp_path / "diff.html")
+    with pytest.raises(OSError, match="No space left"):
+        tables._write(tmp_path / "groups.parquet", schema, cut(), "digest")
+
+    assert list(tmp_path.iterdir()) == []

@@ -55,9 +55,13 @@ def write_page(found: Diff[Sides], path: Path) -> Path:
     """Write the page. The complete page replaces an earlier file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f"{path.name}.tmp")
-    with temporary.open("w", encoding="utf-8") as stream:
-        stream.writelines(_parts(found))
-    temporary.replace(path)
+    try:
+        with temporary.open("w", encoding="utf-8") as stream:
+            stream.writelines(_parts(found))
+        temporary.replace(path)
+    except OSError:
+        temporary.unlink(missing_ok=True)  # don't keep an incomplete file on a full disk
+        raise
     return path
 
 

@@ -115,11 +115,15 @@ def write_tables(found: Diff[Sides], directory: Path) -> tuple[Path, ...]:
 def _write(path: Path, schema: Any, rows: Iterable[Mapping[str, Any]], digest: str) -> Path:  # noqa: ANN401 -- pyarrow ships no types
     temporary = path.with_suffix(".tmp")
     named = schema.with_metadata({DIGEST: digest.encode()})
-    with pq.ParquetWriter(temporary, named, compression="zstd") as writer:
-        for batch in _batches(rows):
-            columns = {name: [_cell(row, name) for row in batch] for name in schema.names}
-            writer.write_table(pa.table(columns, schema=named))
-    temporary.replace(path)
+    try:
+        with pq.ParquetWriter(temporary, named, compression="zstd") as writer:
+            for batch in _batches(rows):
+                columns = {name: [_cell(row, name) for row in batch] for name in schema.names}
+                writer.write_table(pa.table(columns, schema=named))
+        temporary.replace(path)
+    except OSError:
+        temporary.unlink(missing_ok=True)  # don't keep an incomplete file on a full disk
+        raise
     return path
 
 
