@@ -2,8 +2,8 @@
 
 A killed task leaves the directory of its attempt. A killed driver leaves Spark's scratch files, and
 a killed JVM leaves an event log without an end. A killed comparison leaves the live states that it
-has read. Readers open only files that commits and manifests list, so these files only cost disk
-space.
+has read, and a killed simulation its unfinished files. Readers open only files that commits and
+manifests list, so these files only cost disk space.
 """
 
 import os
@@ -20,6 +20,7 @@ from analytics.backfill.live_files import delete as delete_live
 from analytics.backfill.lock import RunInUse, only_run
 from analytics.backfill.plan import PLAN_FILE, UnknownRun, load
 from analytics.backfill.run import RESULTS
+from analytics.backfill.simulations import FOLDER, UNFINISHED
 from analytics.backfill.units import finished_units
 from analytics.engines.commits import COMMITS, rows_of
 from analytics.engines.spark import EVENTS, SCRATCH
@@ -28,6 +29,7 @@ from cdc.contracts.versions import UnreadableRecord
 # An executor ends some seconds after its driver and may write until then. So files that changed in
 # this time are kept.
 _SETTLED_S: Final = 600.0
+_SIMULATION: Final = "unfinished files of a simulation that was killed"
 
 Clock = Callable[[], float]
 
@@ -50,7 +52,7 @@ class Orphans:
 
 
 def clean(runs: Path, *, delete: bool, clock: Clock = time.time) -> Orphans:
-    """Return the orphans of all runs and comparisons. With `delete`, also delete them.
+    """Return the orphans of all runs, comparisons and simulations. With `delete`, delete them.
 
     Damaged runs, and runs that another process computes, are left out.
     """
@@ -66,8 +68,12 @@ def clean(runs: Path, *, delete: bool, clock: Clock = time.time) -> Orphans:
                 found += orphans
         except (RunInUse, UnknownRun, UnreadableRecord) as problem:
             skipped.append(str(problem))
-    for path in abandoned(runs.parent):
-        found.append(_orphan(path, "live states of a comparison that was killed"))
+    home = runs.parents[1]  # runs are in home/backfill/runs
+    for path, reason in (
+        *((path, "live states of a comparison that was killed") for path in abandoned(runs.parent)),
+        *((path, _SIMULATION) for path in abandoned(home / FOLDER, UNFINISHED)),
+    ):
+        found.append(_orphan(path, reason))
         if delete:
             delete_live(path)
     return Orphans(tuple(found), tuple(skipped))

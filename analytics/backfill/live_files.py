@@ -1,6 +1,7 @@
 """Temporary directories in which a comparison keeps the live states, one for each process.
 
-The next comparison deletes the directories that killed processes left.
+The next comparison deletes the directories that killed processes left. `abandoned` and `delete` are
+for the temporary directories of simulations, too.
 
 Each directory holds a lock file. The kernel releases the lock when the process that holds it ends,
 also after `kill -9`. So a free lock proves that no process uses the directory. A directory without
@@ -45,9 +46,9 @@ def live_directory(parent: Path) -> Iterator[Path]:
                     shutil.rmtree(directory, ignore_errors=True)
 
 
-def abandoned(parent: Path) -> Iterator[Path]:
+def abandoned(parent: Path, pattern: str = f"{_PREFIX}*") -> Iterator[Path]:
     """Yield the directories below `parent` that no process uses any more."""
-    for path in sorted(parent.glob(f"{_PREFIX}*")):
+    for path in sorted(parent.glob(pattern)):
         with suppress(FileNotFoundError):  # its owner deletes it meanwhile
             if _is_abandoned(path):
                 yield path

@@ -6,6 +6,7 @@ from typing import Final
 MARK: Final = "simulation.json"
 FOLDER: Final = "simulations"  # below the home; runs are in backfill/runs
 PREFIX: Final = "simulation-"
+UNFINISHED: Final = f".{PREFIX}*.tmp"  # directories of running and killed simulations
 
 
 def is_simulation(directory: Path) -> bool:

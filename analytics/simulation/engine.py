@@ -11,7 +11,7 @@ import shutil
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
@@ -19,6 +19,7 @@ from typing import Any, Final
 
 from analytics.archive.manifest import open_manifest
 from analytics.archive.storage import Location
+from analytics.backfill.lock import LOCK
 from analytics.backfill.simulations import FOLDER, MARK, PREFIX
 from analytics.digest import add
 from analytics.engines import local, spark
@@ -27,6 +28,8 @@ from analytics.engines.failure import EngineFailed, UnitFailed
 from analytics.engines.selection import EVERYTHING, Selection
 from analytics.engines.tasks import RunTasks
 from analytics.engines.unit import ArchiveUnit, units_of
+from analytics.exchange import exchange
+from analytics.locks import exclusive
 from analytics.simulation.assumptions import Assumptions
 from analytics.simulation.lead_times import Seconds, experience_of
 from analytics.simulation.refusals import refused
@@ -133,11 +136,15 @@ def _directory(request: Request, name: str) -> Path:
 
 @contextmanager
 def _scratch(directory: Path) -> Iterator[Path]:
-    """Yield a temporary directory beside `directory`. Delete it afterwards if it still exists."""
+    """Yield a temporary directory beside `directory`. Delete it afterwards if it still exists.
+
+    The lock in it shows `backfill clean` that the directory is in use.
+    """
     parts = directory.with_name(f".{directory.name}.{os.getpid()}.tmp")
     parts.mkdir(parents=True)
     try:
-        yield parts
+        with exclusive(parts / LOCK):
+            yield parts
     finally:
         shutil.rmtree(parts, ignore_errors=True)
 
@@ -212,6 +219,20 @@ def _keep(parts: Path, directory: Path, report: Report) -> None:
     text = json.dumps(report.as_json(), indent=1, sort_keys=True)
     (parts / MARK).write_text(text + "\n", encoding="utf-8")
     directory.parent.mkdir(parents=True, exist_ok=True)
-    if directory.exists():
+    (parts / LOCK).unlink()
+    _replace(parts, directory)
+
+
+def _replace(parts: Path, directory: Path) -> None:
+    """Move `parts` to `directory`. An earlier result is at `parts` afterwards, or deleted.
+
+    An equal simulation may end at the same time, so `directory` can appear meanwhile.
+    """
+    with suppress(OSError):  # `directory` has files
+        parts.rename(directory)
+        return
+    try:
+        exchange(parts, directory)
+    except OSError:  # a file system that can exchange nothing
         shutil.rmtree(directory)
-    parts.rename(directory)
+        parts.rename(directory)

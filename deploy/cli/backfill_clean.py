@@ -28,9 +28,9 @@ def clean(
 ) -> None:
     """List unused files in archive and runs: files that no manifest lists. With --yes remove them.
 
-    In runs, the command deletes the files that killed tasks and comparisons left behind. In the
-    archive, it moves the files to the directory `former`, because a damaged manifest may lack files
-    that are needed. It leaves out runs that are in use.
+    In runs, the command deletes the files that killed tasks, comparisons and simulations left. In
+    the archive, it moves the files to the directory `former`, because a damaged manifest may lack
+    files that are needed. It leaves out runs that are in use.
     """
     from analytics.archive.checked import unlisted  # noqa: PLC0415 -- loads the file format
     from analytics.archive.manifest import Manifest  # noqa: PLC0415 -- as above

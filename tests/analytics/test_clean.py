@@ -162,6 +162,38 @@ def test_abandoned_live_states_that_are_gone_end_no_cleaning(runs: Path) -> None
     assert not left.exists()
 
 
+SIMULATION = """
+import sys
+from pathlib import Path
+from analytics.simulation.engine import _scratch
+
+with _scratch(Path(sys.argv[1]) / "simulations" / "simulation-0123456789ab") as parts:
+    (parts / "keys.parquet").write_bytes(b"half")
+    print("simulating", flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_files_of_a_killed_simulation_are_listed_and_deleted(runs: Path) -> None:
+    home = runs.parents[1]
+    command = [sys.executable, "-c", SIMULATION, str(home)]
+    with subprocess.Popen(  # noqa: S603 -- our own code
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as simulating:
+        assert simulating.stdout is not None
+        assert simulating.stdout.readline() == "simulating\n"
+        [left] = (home / "simulations").iterdir()
+        assert kinds(found(runs, delete=True, after_s=0.0)) == ["spark"], "one in use is no orphan"
+        assert left.exists()
+        simulating.send_signal(signal.SIGKILL)
+
+    listed = found(runs, after_s=0.0)
+    assert [orphan.path for orphan in listed.found] == [left]
+    assert listed.found[0].bytes > len(b"half")
+    assert found(runs, delete=True, after_s=0.0) == listed
+    assert not left.exists()
+
+
 def test_files_that_a_jvm_deletes_meanwhile_end_no_cleaning(
     runs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

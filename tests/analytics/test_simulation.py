@@ -72,6 +72,31 @@ def test_equal_requests_give_one_digest_whatever_the_buckets(home: Home) -> None
     assert (other_seed.digest, other_seed.name != one.name) == (one.digest, True)
 
 
+def test_of_two_equal_simulations_that_end_together_both_have_the_result(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second one writes its result after the first one has looked for an earlier result."""
+    ended: list[Path] = []
+    keep = engine._keep
+
+    def keep_second(parts: Path, directory: Path, report: Report) -> None:
+        if not ended:
+            ended.append(parts)
+            monkeypatch.setattr("os.getpid", lambda: 1)
+            twin = run(home, "reorder_point_units=33")
+            assert twin.directory == directory
+            monkeypatch.setattr(Path, "exists", lambda _path, **_: False)
+        keep(parts, directory, report)
+
+    monkeypatch.setattr(engine, "_keep", keep_second)
+    report = run(home, "reorder_point_units=33")
+    monkeypatch.undo()
+
+    names = {path.name for path in report.directory.iterdir()}
+    assert names == {"simulation.json", "keys", "orders"}
+    assert [path for path in report.directory.parent.iterdir() if path.name[0] == "."] == []
+
+
 def test_a_higher_reorder_point_orders_more_and_the_baseline_always_runs(home: Home) -> None:
     found = run(home, "reorder_point_units=30")
 
