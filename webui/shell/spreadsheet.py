@@ -5,13 +5,14 @@ spreadsheet program removes the quotes and then runs the formula.
 
 Where the comma is the decimal separator, for example in German, a spreadsheet program splits the
 lines of a file at semicolons. It then ignores quotes inside a line. So a semicolon or a line break
-in a text begins a cell, too.
+in a text begins a cell, too. A quote there does not hide a formula: the program reads the cell
+`""=1+1` as =1+1.
 """
 
 import re
 from typing import Final
 
-_BEFORE_FORMULA: Final = re.compile(r"(?:\A|(?<=[;\r\n]))(?=[=+\-@\t\r])")
+_BEFORE_FORMULA: Final = re.compile(r"\A(?=[=+\-@\t\r])|(?<=[;\r\n])(?=\"*[=+\-@\t\r])")
 
 
 def safe_text(text: str) -> str:
