@@ -65,6 +65,7 @@ def _copy(home: Home, target: Path) -> None:
         raise _refused(home, message, room.larger_disk(home, target.parent))
     os.sync()  # else a power cut could lose the copy after the old files are deleted
     partial.rename(target)
+    os.sync()  # or the new name, to which the link at the old path leads
 
 
 def _make_like(home: Path, new: Path) -> None:

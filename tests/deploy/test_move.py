@@ -71,12 +71,13 @@ def test_the_copy_is_on_the_disk_before_the_old_files_are_deleted(
     home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     present: list[list[bool]] = []
-    places = home.postgres, tmp_path / "new.partial" / "postgres"
+    new = tmp_path / "new"
+    places = home.postgres, tmp_path / "new.partial" / "postgres", new / "postgres"
     monkeypatch.setattr(os, "sync", lambda: present.append([path.exists() for path in places]))
 
-    move(home, tmp_path / "new")
+    move(home, new)
 
-    assert present == [[True, True]]
+    assert present == [[True, True, False], [True, False, True]]
 
 
 def test_a_running_stack_and_a_taken_target_are_refused(home: Home, tmp_path: Path) -> None:
