@@ -25,8 +25,9 @@ def escape_unencodable() -> None:
     UTF-8, it may be a mark of a table. In one with UTF-8, it is a byte of a path that is no UTF-8.
     """
     stream = sys.stdout
-    prints_all = (stream.encoding.lower(), stream.errors) == ("utf-8", "surrogateescape")
-    if isinstance(stream, TextIOWrapper) and not prints_all:
+    if not isinstance(stream, TextIOWrapper):  # None if the command was started with `>&-`
+        return
+    if (stream.encoding.lower(), stream.errors) != ("utf-8", "surrogateescape"):
         stream.reconfigure(errors="backslashreplace")
 
 

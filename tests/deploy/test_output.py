@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from io import StringIO
 from pathlib import Path
 
 import pytest
@@ -75,3 +76,13 @@ def test_a_character_that_the_terminal_lacks_is_printed_as_its_escape(
 
     assert (done.returncode, b"Traceback" in done.stderr) == (1, False)
     assert printed in done.stdout
+
+
+@pytest.mark.parametrize("stream", [None, StringIO()])
+def test_a_stream_without_an_encoding_needs_no_escapes(
+    stream: StringIO | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Python sets `sys.stdout` to None if a command is started with `>&-`."""
+    monkeypatch.setattr(sys, "stdout", stream)
+
+    output.escape_unencodable()
