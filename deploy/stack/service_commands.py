@@ -131,16 +131,21 @@ def stop(home: Home, name: str) -> float:
             took too long.
     """
     _worker(home, name)
-    requested = _requested(home)
-    _refuse_half_rebuilt(home, requested)
-    others = set(_states(home)) - {name, *requested.paused}
-    if not others:
-        message = f"{name} is the only worker that runs; nothing was stopped"
-        raise StackError(message, repair="inventory down  # ends the whole stack")
+
+    def others() -> set[str]:
+        return set(_states(home)) - {name, *_requested(home).paused}
+
+    def changed(latest: RequestedState) -> RequestedState:
+        _refuse_half_rebuilt(home, latest)
+        if not others():
+            message = f"{name} is the only worker that runs; nothing was stopped"
+            raise StackError(message, repair="inventory down  # ends the whole stack")
+        return latest.without(*latest.paused, name)
+
     return _request(
         home,
-        lambda latest: latest.without(*latest.paused, name),
-        lambda: _states(home).get(name) == PAUSED and _is_served(home, others),
+        changed,
+        lambda: _states(home).get(name) == PAUSED and _is_served(home, others()),
         lambda: f"{name} is not stopped, workers are {_states(home)}",
     )
 
@@ -173,20 +178,17 @@ def pause(home: Home, *others: str) -> tuple[str, ...]:
     """
     known = _running(home).services
     names = (*_states(home), *(name for name in others if name in known))
-    requested = _requested(home)
-    was_cut_off = requested.is_half_rebuilt(_states(home))
-    stopped = requested.stopped if was_cut_off else requested.paused
+
+    def changed(latest: RequestedState) -> RequestedState:
+        was_cut_off = latest.is_half_rebuilt(_states(home))
+        stopped = latest.stopped if was_cut_off else latest.paused
+        return replace(latest.without(*names), stopped=stopped)
 
     def are_away() -> bool:
         services = read_runtime(home).services
         return all(services[name].state == PAUSED for name in names)
 
-    _request(
-        home,
-        lambda latest: replace(latest.without(*names), stopped=stopped),
-        are_away,
-        lambda: f"still running: {_states(home)}",
-    )
+    _request(home, changed, are_away, lambda: f"still running: {_states(home)}")
     return names
 
 

@@ -291,3 +291,44 @@ def test_requests_of_two_commands_at_once_are_both_kept(
     found = read_requested(home)
     assert found is not None
     assert found.held == ["kafka", "web"]
+
+
+def test_two_commands_at_once_do_not_stop_the_last_worker(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    me = identify(os.getpid())
+    services = {name: ServiceRuntime(state="running") for name in ("worker-1", "worker-2")}
+    write_requested(home, RequestedState(2))
+    write_runtime(
+        home,
+        Runtime(
+            phase="ready", supervisor_pid=me.pid, supervisor_ticks=me.started, services=services
+        ),
+    )
+    read = threading.Barrier(2)
+    refused: list[str] = []
+
+    def together(place: Home, name: str) -> ServiceRuntime:
+        read.wait(60)  # both commands have begun
+        return read_runtime(place).services[name]
+
+    def stop(name: str) -> None:
+        try:
+            service_commands.stop(home, name)
+        except StackError as error:
+            refused.append(str(error))
+
+    monkeypatch.setattr(service_commands, "_worker", together)
+    monkeypatch.setattr(service_commands, "wait_until", lambda *_args, **_options: True)
+    commands = [threading.Thread(target=stop, args=(name,)) for name in services]
+
+    for command in commands:
+        command.start()
+    for command in commands:
+        command.join(60)
+
+    found = read_requested(home)
+    assert found is not None
+    assert len(found.paused) == 1
+    [text] = refused
+    assert "is the only worker that runs; nothing was stopped" in text
