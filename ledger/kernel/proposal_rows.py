@@ -15,6 +15,13 @@ from ledger.kernel.unscoped_rows import read_all, read_one
 from ledger.messages import Message
 from ledger.nouns import counted
 
+# SQL condition of proposals `r` on which a person or rule may decide. A snooze that has ended is
+# older than the proposal's last update. A newer snooze waits for the workers.
+DECIDABLE_SQL: Final = """r.status = 'open'
+    AND coalesce(r.decided_action, '') NOT IN ('approve', 'reject')
+    AND NOT (coalesce(r.decided_action, '') = 'snooze'
+             AND coalesce(r.decided_at > r.updated_at, false))"""
+
 
 @dataclass(frozen=True, slots=True)
 class Proposal(Keyed):

@@ -18,6 +18,7 @@ from inventory.replenishment.attention import SENTENCES
 from inventory.tables.columns import QUANTITY_MAX
 from ledger.kernel.amounts import amount_text
 from ledger.kernel.pipeline import LIFE, OLDEST_US, is_stale
+from ledger.kernel.proposal_rows import DECIDABLE_SQL
 from ledger.kernel.unscoped_rows import read_all
 from ledger.messages import Counted, Message, gettext_noop, joined
 from ledger.ordering.supplier_terms import days_of
@@ -205,11 +206,7 @@ LEFT JOIN retail.supplier su ON su.code = coalesce(r.supplier, il.supplier)
 LEFT JOIN read_model.stock s ON s.inv_key = r.inv_key
 LEFT JOIN read_model.sink_position at
     ON at.sink = 'projector' AND at.topic = '{ON_HAND_CHANGELOG}' AND at.partition = s.partition
-WHERE r.status = 'open' AND coalesce(r.decided_action, '') NOT IN ('approve', 'reject')
-    -- Leave out a snooze that the workers have not processed yet. A snooze that has ended is older
-    -- than the proposal's last update.
-    AND NOT (coalesce(r.decided_action, '') = 'snooze'
-             AND coalesce(r.decided_at > r.updated_at, false))
+WHERE {DECIDABLE_SQL}
 """  # noqa: S608 -- constants of this project
 _OF_GROUPS: Final = """
   AND (coalesce(r.supplier, il.supplier), r.location) IN (

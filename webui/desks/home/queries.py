@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Final
 
+from ledger.kernel.proposal_rows import DECIDABLE_SQL
 from ledger.kernel.rows import select, select_one
 from webui.desks.home.waiting import COUNTED_TO
 from webui.desks.orders.lines import OPEN_UNITS_SQL
@@ -43,12 +44,6 @@ class TaskTotal:
 
 
 _AT: Final = "(%(location)s = '' OR {0} = %(location)s)"
-# Proposals on which a person may decide. A snooze that has ended is older than the proposal's last
-# update. A newer snooze waits for the workers.
-_DECIDABLE: Final = """r.status = 'open'
-        AND coalesce(r.decided_action, '') NOT IN ('approve', 'reject')
-        AND NOT (coalesce(r.decided_action, '') = 'snooze'
-                 AND coalesce(r.decided_at > r.updated_at, false))"""
 # Open needs on which a person may decide. A need is urgent if nothing of its item is left to sell.
 NEEDS: Final = f"""
 SELECT count(*)::int AS items, count(*) FILTER (WHERE few.is_out)::int AS urgent,
@@ -58,7 +53,7 @@ SELECT count(*)::int AS items, count(*) FILTER (WHERE few.is_out)::int AS urgent
 FROM (SELECT r.quantity_units, r.cost_minor, r.opened_at,
              coalesce(s.available_to_sell_units, 1) <= 0 AS is_out
       FROM app.reorder_proposal r LEFT JOIN read_model.stock s ON s.inv_key = r.inv_key
-      WHERE {_DECIDABLE} AND {_AT.format("r.location")}
+      WHERE {DECIDABLE_SQL} AND {_AT.format("r.location")}
       LIMIT {COUNTED_TO}) few
 """  # noqa: S608 -- constants of this module
 DRAFTS: Final = f"""
@@ -75,7 +70,7 @@ SELECT count(*)::int AS items, count(*) FILTER (WHERE few.same > 1)::int AS urge
        NULL::bigint AS money_minor, min(few.opened_at) AS oldest
 FROM (SELECT r.opened_at, count(*) OVER (PARTITION BY r.inv_key) AS same
       FROM app.price_proposal r
-      WHERE {_DECIDABLE} AND {_AT.format("r.location")}
+      WHERE {DECIDABLE_SQL} AND {_AT.format("r.location")}
       LIMIT {COUNTED_TO}) few
 """  # noqa: S608 -- constants of this module
 COUNTS: Final = f"""
