@@ -25,6 +25,13 @@ SELECT known.sku FROM (
 ) known WHERE lower(known.sku) = lower(%s) ORDER BY known.sku <> %s, known.sku LIMIT 1
 """
 
+# A location with ranged items may lack a row of its own. Postgres searches the items only then,
+# because no index begins with their location.
+_IS_LOCATION: Final = """
+SELECT EXISTS (SELECT FROM retail.location WHERE code = %s)
+    OR EXISTS (SELECT FROM retail.item_location WHERE location = %s)
+"""
+
 
 def name_products(*, names: Mapping[str, str], department: str = "") -> int:
     """Add products, given as names by SKU; return the number of new products.
@@ -55,6 +62,12 @@ def _name(table: str, names: Mapping[str, str], column: str, *, value: str | boo
             list(names),
             [name or code for code, name in names.items()],
         )
+
+
+def is_location(code: str) -> bool:
+    """Return True if `code` is the code of a location, or if an item is ranged there."""
+    found: bool = fetch_value(_IS_LOCATION, code, code)
+    return found
 
 
 def is_known(location: str, sku: str) -> bool:

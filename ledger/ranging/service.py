@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 from uuid import UUID
 
-from ledger.items.names import name_products, refuse_other_case
+from ledger.items.names import is_location, name_products, refuse_other_case
 from ledger.items.reference import DescribeProduct
 from ledger.items.service import range_item
 from ledger.kernel import checks
@@ -19,13 +19,8 @@ from ledger.kernel.transactions import fetch_value
 from ledger.ordering.supplier_terms import terms_of
 from ledger.pricing.plausibility import require_plausible_policy
 
-# A till may have sold an item at a location that has no row in `retail.location`. That item can be
-# ranged there too.
-_IS_LOCATION: Final = """
-SELECT EXISTS (SELECT FROM retail.location WHERE code = %s)
-    OR EXISTS (SELECT FROM retail.item_location WHERE location = %s)
-    OR EXISTS (SELECT FROM retail.sale_line WHERE inv_key = %s)
-"""
+# A till may have sold an item at an unknown location. That item can be ranged there too.
+_IS_SOLD: Final = "SELECT EXISTS (SELECT FROM retail.sale_line WHERE inv_key = %s)"
 
 
 class NewItem(NamedTuple):
@@ -86,7 +81,7 @@ def range_new_item(
 
 
 def _check(item: NewItem, inv_key: str) -> None:
-    if not fetch_value(_IS_LOCATION, item.location, item.location, inv_key):
+    if not is_location(item.location) and not fetch_value(_IS_SOLD, inv_key):
         refuse("location", item.location, "no such location: check its code")
     refuse_other_case("sku", item.sku)
     _refuse_unknown_supplier(item.policy.get("supplier"))

@@ -16,6 +16,7 @@ from django.conf import settings
 from ledger.access.scope import require_store
 from ledger.decisions.documents import KINDS
 from ledger.decisions.events import newest_event
+from ledger.items.names import is_location
 from ledger.kernel import checks
 from ledger.kernel.errors import Conflict, refuse
 from ledger.kernel.idempotency import Done, Written, run_command
@@ -33,7 +34,6 @@ ACTIVE: Final = "active"
 STOPPED: Final = "stopped"
 DELETED: Final = "deleted"
 _MISSING: Final = gettext_noop("no such webhook")
-_IS_LOCATION: Final = "SELECT location_known FROM retail.whereabouts(%s, '')"
 
 _NEW: Final = """
 INSERT INTO app.webhook (person_id, token_id, url, kinds, location, secret, after_id, created_by)
@@ -79,7 +79,7 @@ class RegisterWebhook:
             checks.one_of("kinds", kind, KINDS)
         if self.location:
             require_store(self.location)
-            if not fetch_value(_IS_LOCATION, self.location):
+            if not is_location(self.location):
                 refuse("location", self.location, "no such location: check its code")
 
 
