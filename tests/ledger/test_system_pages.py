@@ -268,6 +268,13 @@ def test_the_chain_says_whether_anything_is_done_by_rule(
     assert link.details == ([] if age is None else [("tasks", "3 changed")])
 
 
+@pytest.mark.parametrize("url", ["http://worker-1:port", "http://[::1"])
+def test_the_chain_names_a_worker_with_a_malformed_address(url: str) -> None:
+    probes = import_module("webui.desks.system.probes")
+
+    assert str(probes._worker_state(url)) == "no answer (InvalidURL)"
+
+
 @pytest.mark.parametrize(
     ("detail", "said"),
     [

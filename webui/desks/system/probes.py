@@ -261,7 +261,7 @@ def workers() -> Link:
 def _worker_state(url: str) -> str:
     try:
         answer = httpx.get(f"{url}/readyz", timeout=PROBE_S / 3, trust_env=False)
-    except httpx.HTTPError as failure:
+    except (httpx.HTTPError, httpx.InvalidURL) as failure:  # a setting may have a malformed address
         return Message("no answer (%(error)s)", error=type(failure).__name__)
     return (
         gettext_noop("ready") if answer.status_code == httpx.codes.OK else gettext_noop("restoring")
