@@ -4,6 +4,7 @@ Tasks are split by items and not by scenarios. So a task decodes and folds an it
 for all scenarios.
 """
 
+import errno
 import hashlib
 import json
 import os
@@ -11,7 +12,7 @@ import shutil
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
@@ -47,6 +48,7 @@ from inventory.revision import LOGIC_REVISION
 
 ENGINES: Final = ("local", "spark")
 DEFAULT_MASTER: Final = spark.DEFAULT_MASTER
+_HAS_FILES: Final = (errno.ENOTEMPTY, errno.EEXIST)
 _UNIT_RECORDS: Final = 150_000  # rows of one unit are in memory as bytes: some hundred megabytes
 Progress = Callable[[int, int, float], None]  # units done, units planned, seconds since the start
 
@@ -226,10 +228,15 @@ def _keep(parts: Path, directory: Path, report: Report) -> None:
 def _replace(parts: Path, directory: Path) -> None:
     """Move `parts` to `directory`. An earlier result is at `parts` afterwards, or deleted.
 
-    An equal simulation may end at the same time, so `directory` can appear meanwhile.
+    An equal simulation may end at the same time, so `directory` can appear meanwhile. After any
+    error except files in `directory`, an earlier result stays.
     """
-    with suppress(OSError):  # `directory` has files
+    try:
         parts.rename(directory)
+    except OSError as error:
+        if error.errno not in _HAS_FILES:
+            raise
+    else:
         return
     try:
         exchange(parts, directory)

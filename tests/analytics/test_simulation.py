@@ -1,6 +1,8 @@
 """Simulations of archived histories: totals, digests, files, scenarios and refusals."""
 
+import errno
 import json
+import os
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -95,6 +97,26 @@ def test_of_two_equal_simulations_that_end_together_both_have_the_result(
     names = {path.name for path in report.directory.iterdir()}
     assert names == {"simulation.json", "keys", "orders"}
     assert [path for path in report.directory.parent.iterdir() if path.name[0] == "."] == []
+
+
+def test_a_result_that_cannot_be_moved_leaves_the_earlier_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A mount point, for example a volume of a container, can't be replaced."""
+
+    def busy(_path: Path, _target: Path) -> None:
+        raise OSError(errno.EBUSY, os.strerror(errno.EBUSY))
+
+    parts, earlier = tmp_path / "parts", tmp_path / "earlier"
+    for directory in (parts, earlier):
+        directory.mkdir()
+        (directory / "simulation.json").write_text(directory.name)
+    monkeypatch.setattr(Path, "rename", busy)
+
+    with pytest.raises(OSError, match="busy"):
+        engine._replace(parts, earlier)
+
+    assert (earlier / "simulation.json").read_text() == "earlier"
 
 
 def test_a_higher_reorder_point_orders_more_and_the_baseline_always_runs(home: Home) -> None:
