@@ -10,6 +10,7 @@ import json
 import os
 import shutil
 import time
+import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -142,7 +143,9 @@ def _scratch(directory: Path) -> Iterator[Path]:
 
     The lock in it shows `backfill clean` that the directory is in use.
     """
-    parts = directory.with_name(f".{directory.name}.{os.getpid()}.tmp")
+    # The directory of a killed process may remain. In a container, the next process may have the
+    # same number.
+    parts = directory.with_name(f".{directory.name}.{os.getpid()}-{uuid.uuid4().hex[:12]}.tmp")
     parts.mkdir(parents=True)
     try:
         with exclusive(parts / LOCK):

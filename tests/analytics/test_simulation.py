@@ -17,6 +17,7 @@ from analytics.backfill.diff.compared_runs import NotComparable, compared_runs
 from analytics.backfill.plan import UnknownRun, directory_of, load
 from analytics.backfill.publish import publishable
 from analytics.backfill.run import runs_dir
+from analytics.backfill.simulations import UNFINISHED
 from analytics.engines import local
 from analytics.engines.failure import EngineFailed
 from analytics.engines.selection import Selection
@@ -117,6 +118,17 @@ def test_a_result_that_cannot_be_moved_leaves_the_earlier_one(
         engine._replace(parts, earlier)
 
     assert (earlier / "simulation.json").read_text() == "earlier"
+
+
+def test_the_files_of_a_killed_process_with_the_same_number_stop_no_simulation(
+    tmp_path: Path,
+) -> None:
+    """A process in a container often has the number of the one before it."""
+    directory = tmp_path / "simulation-1"
+    with engine._scratch(directory) as left, engine._scratch(directory) as parts:
+        assert parts != left
+        assert left.match(UNFINISHED)
+        assert parts.match(UNFINISHED)
 
 
 def test_a_higher_reorder_point_orders_more_and_the_baseline_always_runs(home: Home) -> None:
