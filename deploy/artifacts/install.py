@@ -12,6 +12,7 @@ This module runs before anything is installed, so it imports only Python's stand
 import hashlib
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -32,7 +33,7 @@ BUILT: Final = "pyspark"
 _DECIDING: Final = (BUILT, "setuptools")
 _DIGEST: Final = "sha256"
 # The repair of a damaged environment. `make clean` would delete the data of the stack instead.
-AGAIN: Final = "rm -rf .venv && make install"
+AGAIN: Final = f"cd {shlex.quote(str(PROJECT))} && rm -rf .venv && make install"
 _NAME_CHARS: Final = 16
 _PYTHON: Final = ((3, 11), (3, 13))  # oldest supported version, and the first unsupported later one
 _COMPLETE: Final = ".complete"

@@ -9,7 +9,6 @@ from enum import Enum
 from typing import Final
 
 from analytics.archive.entries import REARCHIVE, UNLISTED
-from deploy.artifacts import install
 from deploy.doctor.repairs import RESTART_ALL, joined
 from deploy.doctor.row import Row, Verdict
 from deploy.stack.capture import CAPTURE_AGAIN, RESTART, RESUME
@@ -17,7 +16,7 @@ from deploy.stack.runtime import UP
 from inventory.revision import LOGIC_REVISION
 from streams.exit_codes import NEW_GENERATION, REBUILD
 
-_PYTHON: Final = f"{{apt}} && {install.AGAIN} PYTHON=python3.11"
+_PYTHON: Final = "{apt} && {again} PYTHON=python3.11"
 _PROMOTE: Final = f"inventory revision promote {LOGIC_REVISION}"
 _ROLL_BACK: Final = "inventory backfill rollback"
 

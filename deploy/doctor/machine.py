@@ -41,7 +41,7 @@ def python(_home: Home) -> Row:
     if install.is_supported(sys.version_info[:2]):
         return ok("python", found)
     apt = as_root("apt-get install -y python3.11 python3.11-venv")
-    return Failure.OTHER_PYTHON.row(found, apt=apt)
+    return Failure.OTHER_PYTHON.row(found, apt=apt, again=install.AGAIN)
 
 
 def java(_home: Home) -> Row:

@@ -1,6 +1,7 @@
 """`inventory doctor` without a stack: rows about the machine, and the next command."""
 
 import json
+import shlex
 import time
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -18,7 +19,7 @@ from deploy.doctor.failures import Failure, row_of
 from deploy.doctor.repairs import joined
 from deploy.doctor.row import Row, ok
 from deploy.stack import status
-from deploy.stack.home import Home
+from deploy.stack.home import PROJECT, Home
 from deploy.stack.observe import StackState
 from deploy.stack.requested import REPAIR, RequestedState, write_requested
 from deploy.stack.runtime import Runtime, ServiceRuntime, write_runtime
@@ -187,7 +188,7 @@ def test_another_python_is_replaced_by_the_installed_one(tmp_path, monkeypatch) 
     assert row.kinds == ("other_python",)
     assert row.repair == (
         "apt-get install -y python3.11 python3.11-venv"
-        " && rm -rf .venv && make install PYTHON=python3.11"
+        f" && cd {shlex.quote(str(PROJECT))} && rm -rf .venv && make install PYTHON=python3.11"
     )
 
 

@@ -117,11 +117,12 @@ _RARE: Final = {
 # Words of a search that name locations and no product, with the codes of these locations. Like the
 # words of a search, those of a location are in lower case and without accents.
 _PLACES: Final = """
-SELECT given.word AS code, l.code AS name
+WITH place AS MATERIALIZED (
+    SELECT l.code, array_to_string(retail.search_words(l.code || ' ' || l.name), ' ') AS words
+    FROM retail.location l)
+SELECT given.word AS code, place.code AS name
 FROM unnest(%(words)s::text[]) AS given (word)
-JOIN retail.location l ON EXISTS (
-    SELECT FROM unnest(retail.search_words(l.code || ' ' || l.name)) AS said (word)
-    WHERE strpos(said.word, given.word) > 0)
+JOIN place ON strpos(place.words, given.word) > 0
 WHERE NOT EXISTS (SELECT FROM retail.product p
     WHERE retail.search_terms(p.code, p.name) @@ ('''' || given.word || ''':*')::tsquery)
 """
