@@ -24,7 +24,8 @@ from deploy.stack.runtime import UP, Runtime, read_runtime
 
 _FAILURE: Final = 2  # the doctor's exit code
 _WORKERS: Final = (
-    "Number of stream workers, 1 to 12, also of a running stack. Default: 2, or the present number."
+    "Number of stream workers, 1 to 12. A running stack changes to this number. Default: 2, or the "
+    "present number of a running stack."
 )
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 

@@ -54,11 +54,11 @@ class Proof:
 
 
 def refuse_https() -> None:
-    """Raise `StackError` if the pages are behind HTTPS: the proof logs in without a proxy."""
+    """Raise `StackError` if the pages redirect to HTTPS, because the proof logs in over HTTP."""
     if WebEnvironment().https:
         message = (
-            "INVENTORY_HTTPS is set, so the pages redirect HTTP to a proxy of yours, and the demo"
-            " can't log in; nothing was started"
+            "INVENTORY_HTTPS is set, so the pages redirect HTTP to HTTPS, and the demo can't log in"
+            " over HTTP; nothing was started"
         )
         raise StackError(message, repair="env -u INVENTORY_HTTPS inventory demo")
 

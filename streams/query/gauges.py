@@ -132,8 +132,8 @@ def _of_extent(readings: Readings, worker: Queryable) -> None:
     )
     gauge(
         "lag_seconds",
-        "Present time minus the newest commit time in the state, while records wait to be folded; "
-        "no record has waited longer. 0 if none waits",
+        "Longest time that a record can have waited to be folded: present time minus the newest "
+        "commit time in the state; 0 if no record waits",
         of_each(lambda owned: _lag(worker, owned)[1]),
     )
     gauge(
@@ -169,7 +169,7 @@ def _of_ownership(readings: Readings, worker: Queryable) -> None:
     restores = ownership.restores
     counter(
         "restores",
-        "Assigned partitions that became ready, restored or with a kept state",
+        "Assigned partitions that became ready, by a restore or with the state that was kept",
         lambda: one(restores.partitions),
     )
     counter(
@@ -184,7 +184,7 @@ def _of_ownership(readings: Readings, worker: Queryable) -> None:
     )
     counter(
         "restore_seconds",
-        "Time that partitions took to be restored, or to check that their kept state is the newest",
+        "Time of restores, and of checks that the kept state of a partition is the newest",
         lambda: one(restores.seconds),
     )
 
