@@ -13,7 +13,7 @@ def exchange(left: Path, right: Path) -> None:
     """Exchange two files, links or directories of one file system atomically.
 
     Raises:
-        OSError: the file system can't do it, or a path is missing.
+        OSError: the file system can't exchange paths, or a path is missing.
     """
     library = ctypes.CDLL(None, use_errno=True)
     if library.renameat2(_AT_FDCWD, bytes(left), _AT_FDCWD, bytes(right), _EXCHANGE):

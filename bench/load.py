@@ -59,9 +59,9 @@ class Load:
 
 
 def batch_of(rate: int) -> int:
-    """Return the lines of a statement: at most 100, and at least ten statements a second.
+    """Return the number of lines of a statement: a tenth of the rate, from 1 to 100.
 
-    With fewer statements, a short run at a low rate would write other lines than planned.
+    With larger statements, a short run at a low rate would write fewer lines than planned.
     """
     return max(1, min(_LARGEST_BATCH, rate // _STATEMENTS_A_SECOND))
 

@@ -170,7 +170,8 @@ def _alone(
 ) -> Result:
     """Return the result of `work` in a new process.
 
-    In a process that has done other work, a restore would fill the memory that this work has left.
+    In a process that has done other work, a restore would fill memory that this work has left. Then
+    the measured growth of the process would be too small.
     """
     with ProcessPoolExecutor(1, get_context("spawn"), collect_rarely) as process:  # as a worker
         return process.submit(work, logs, home).result()

@@ -1,7 +1,7 @@
 """SQL that finds sales windows which lack sale or return lines of the ledger.
 
 A window lacks a line that arrived after the window had expired (docs/domain.md 3.2). The item page
-and `inventory explain` read this SQL, to tell such lines from lines that arrived on time.
+and `inventory explain` use this SQL to distinguish such lines from lines that arrived on time.
 """
 
 from typing import Final, LiteralString

@@ -12,7 +12,7 @@ from rich.table import Table
 
 _WIDEST: Final = 100_000
 
-# No markup, no picture instead of a text like `:x:`, and no added line breaks, because messages
+# No markup, no emoji instead of a text like `:x:`, and no added line breaks, because messages
 # contain texts of users and commands to paste.
 console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
 errors = Console(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True)
@@ -34,7 +34,7 @@ def escape_unencodable() -> None:
 def as_json(value: Any) -> None:  # noqa: ANN401 -- a report of any type
     """Print `value` as indented JSON and nothing else.
 
-    JSON has no infinity and no NaN, for example the result of a division by 0: they become null.
+    JSON has no infinity and no NaN. Such numbers, for example of a division by 0, become null.
     """
     try:
         text = json.dumps(value, indent=2, default=str, allow_nan=False)

@@ -1,7 +1,7 @@
 """Temporary directories in which a comparison keeps the live states, one for each process.
 
-The next comparison deletes the directories that killed processes left. `abandoned` and `delete` are
-for the temporary directories of simulations, too.
+The next comparison deletes the directories that killed processes left. `abandoned` and `delete`
+also find and delete the temporary directories of simulations.
 
 Each directory holds a lock file. The kernel releases the lock when the process that holds it ends,
 also after `kill -9`. So a free lock proves that no process uses the directory. A directory without

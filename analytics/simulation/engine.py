@@ -129,7 +129,8 @@ def _request_json(request: Request) -> list[Any]:
 
 
 def _directory(request: Request, name: str) -> Path:
-    # Resolved: `.` has no name for the scratch directory beside it, and rmtree refuses a link.
+    # Resolve the path: the scratch directory needs its name, which `.` lacks, and `rmtree` refuses
+    # a link.
     directory = request.home / FOLDER / name if request.out is None else request.out.resolve()
     if directory.exists() and not (directory / MARK).exists() and any(directory.iterdir()):
         problem = f"{directory} holds files that no simulation wrote"
@@ -144,7 +145,7 @@ def _scratch(directory: Path) -> Iterator[Path]:
     The lock in it shows `backfill clean` that the directory is in use.
     """
     # The directory of a killed process may remain. In a container, the next process may have the
-    # same number.
+    # same process id.
     parts = directory.with_name(f".{directory.name}.{os.getpid()}-{uuid.uuid4().hex[:12]}.tmp")
     parts.mkdir(parents=True)
     try:
@@ -231,8 +232,8 @@ def _keep(parts: Path, directory: Path, report: Report) -> None:
 def _replace(parts: Path, directory: Path) -> None:
     """Move `parts` to `directory`. An earlier result is at `parts` afterwards, or deleted.
 
-    An equal simulation may end at the same time, so `directory` can appear meanwhile. After any
-    error except files in `directory`, an earlier result stays.
+    An equal simulation may end at the same time, so `directory` can appear at any moment. If the
+    rename fails for another reason than files in `directory`, an earlier result stays.
     """
     try:
         parts.rename(directory)
@@ -243,6 +244,6 @@ def _replace(parts: Path, directory: Path) -> None:
         return
     try:
         exchange(parts, directory)
-    except OSError:  # a file system that can exchange nothing
+    except OSError:  # the file system can't exchange paths
         shutil.rmtree(directory)
         parts.rename(directory)

@@ -200,8 +200,9 @@ def _row_in(connection: psycopg.Connection, row: Row) -> Write | None:
 def _last_applied(record: Record, row: Row, refused: Refused) -> str | None:
     """Return the image that stays in force after a refused record, as JSON; None without one.
 
-    It is the image before the record. If the record of that image was refused, too, it is the image
-    that stayed in force then. So `refused` gets an entry for the image after the record.
+    This is the image before the record. If the record that wrote that image was refused, too, it is
+    the image that stayed in force then. Later calls find this image in `refused`, by the image
+    after the record.
     """
     before, after = record.before, record.after
     applied = _before(record)

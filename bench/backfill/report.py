@@ -11,7 +11,7 @@ _HEAD: Final = (
     f"{'a core':>8} {'of fold':>8} {'whole':>6} {'orch.':>6} {'peak MiB':>9} {'largest':>8}"
 )
 _LEGEND: Final = (
-    "of local: records/s, divided by those of the engine `local`; empty if it did not run.",
+    "of local: records/s, divided by those of the engine `local`; empty if `local` did not run.",
     "a core: records per CPU second of the computing processes.",
     "of fold: `a core`, divided by the rate of `bench fold` for decode, dedupe and fold.",
     "whole: `a core`, divided by the rate of `bench fold` from bytes to bytes.",

@@ -242,7 +242,7 @@ class _Bench:
 def _measured(command: Sequence[str], others: Sequence[int]) -> tuple[dict[str, Any], Cost]:
     """Run the command to its end. Return its result, and the cost of all its processes.
 
-    Its output goes to files: nobody reads a pipe during the measurement, and a full pipe would stop
+    Its output goes to files. A pipe is read only after the measurement, and a full pipe would block
     the command.
     """
     with (

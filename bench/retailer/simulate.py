@@ -154,7 +154,7 @@ def _trade(
 
 @contextmanager
 def _noted_interrupt(done: Traded) -> Iterator[None]:
-    """End the block at Ctrl-C. It is the normal end of a run without a limit."""
+    """End the block at Ctrl-C, the normal end of a run without a limit, and note it in `done`."""
     try:
         yield
     except KeyboardInterrupt:

@@ -7,7 +7,7 @@ from typing import Final
 from streams.exit_codes import START_AGAIN
 
 RESTART_ALL: Final = START_AGAIN
-# A comment of a command. The sign in a quoted path is none.
+# The start of a command's comment. A `#` in a quoted path starts no comment.
 _COMMENT: Final = re.compile(r"(?:^|  )#")
 
 

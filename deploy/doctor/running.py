@@ -143,7 +143,7 @@ def lag(home: Home) -> Row:
 
 
 def _restart_of(home: Home, name: str) -> str:
-    """Return the command that restarts a service, or all workers for the name of their group.
+    """Return the command that restarts a service. The name of the workers' group means all workers.
 
     If a reader isn't stuck but only busy, the restart delays it. If the stack was started without
     the service, the command starts all services.

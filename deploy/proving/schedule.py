@@ -9,7 +9,7 @@ def newest_moment_s(now_s: float, hour: int) -> float:
     """Return the newest time up to `now_s` at which the local clock showed `hour` o'clock.
 
     Times are in seconds since 1970 UTC. When daylight saving time begins or ends, the moment
-    follows the local clock. If the clock shows the hour twice, it is the first of the two times.
+    follows the local clock. If the clock shows the hour twice, the first time counts.
     """
     now = time.localtime(now_s)
     today = date(now.tm_year, now.tm_mon, now.tm_mday)
@@ -23,6 +23,6 @@ def is_due(now_s: float, hour: int, last_s: float) -> bool:
 
 
 def _moment_s(day: date, hour: int) -> float:
-    # Not time.mktime: for an hour that the clock shows twice, it returns now the first and now the
+    # Don't use time.mktime: for an hour that the clock shows twice, it returns the first or the
     # second time, depending on earlier calls.
     return datetime.combine(day, clock(hour)).timestamp()

@@ -163,7 +163,7 @@ def _confirmed(
 
 
 def _different_decisions(former: Decisions, fresh: Decisions) -> list[Difference]:
-    """Return the differences without those of the explanation alone."""
+    """Return the differences, without keys of which only the explanation differs."""
     return [one for one in _differences(former, fresh) if one.how != EXPLANATION]
 
 

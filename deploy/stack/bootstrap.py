@@ -73,7 +73,7 @@ def create_database(target: Server) -> None:
 
 
 def _verifier(server: psycopg.Connection[TupleRow], role: str, password: str) -> str:
-    """Return what Postgres stores instead of the password: a server may log the statement."""
+    """Return the verifier that Postgres stores. A server may log statements with passwords."""
     return server.pgconn.encrypt_password(
         password.encode(), role.encode(), b"scram-sha-256"
     ).decode()

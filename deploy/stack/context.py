@@ -58,7 +58,7 @@ SESSIONS: Final = frozenset(
     f"INVENTORY_{name}"
     for name in ("IDLE_MINUTES", "SESSION_HOURS", "SECOND_FACTOR_ROLES", "TRUSTED_PROXIES")
 )
-# Size of the pool of connections, which only the web server has: jobs use one connection.
+# Size of the connection pool. Only the web server has a pool; jobs use one connection.
 POOL: Final = frozenset({"INVENTORY_DATABASE_POOL"})
 _PASSED_ON: Final = (
     TUNING_VARIABLES | COMPANY | PROOFS | PUBLIC | SESSIONS | WEBHOOKS | WEBHOOK_METRICS
@@ -146,8 +146,8 @@ class Context:
     def variables(self) -> dict[str, str]:
         """Return the `INVENTORY_*` variables for an operator's commands.
 
-        Commands use the stack's company and roles with a second factor, also in another shell. A
-        service gets only the variables that it reads; see `variables_of`.
+        Commands use the stack's company and rules for sessions, even in another shell. A service
+        gets only the variables that it reads; see `variables_of`.
         """
         local = {"INVENTORY_WEBHOOK_PRIVATE_TARGETS": "1"} if self.options.demo else {}
         local |= {name: os.environ[name] for name in COMPANY | SESSIONS if name in os.environ}

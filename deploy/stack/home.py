@@ -26,7 +26,8 @@ _SECRETS: Final = (
 )
 
 
-# Directories with results of facts. The commands that write them would make them readable for all.
+# Directories of results that contain facts. The commands that write there would create them with a
+# mode that lets every account read them.
 _RESULTS: Final = ("backfill", "former", "revisions")
 
 # Name of the link to the new home, in an old home that can't become a link itself, such as a mount
@@ -145,7 +146,8 @@ class Home:
 def write_json(path: Path, value: object, *, is_durable: bool = False) -> None:
     """Replace `path` atomically; only the owner can read it.
 
-    With `is_durable`, a file that can't be made again is on the disk when the call returns.
+    With `is_durable`, the file is on the disk when the call returns. Use this for files that can't
+    be made again.
     """
     staged = path.with_name(f".{path.name}.{os.getpid()}")
     try:

@@ -65,7 +65,7 @@ def _copy(home: Home, target: Path) -> None:
         raise _refused(home, message, room.larger_disk(home, target.parent))
     os.sync()  # else a power cut could lose the copy after the old files are deleted
     partial.rename(target)
-    os.sync()  # or the new name, to which the link at the old path leads
+    os.sync()  # also the new name, to which the link at the old path leads
 
 
 def _make_like(home: Path, new: Path) -> None:
@@ -125,7 +125,10 @@ def _lead_to(home: Home, target: Path) -> None:
 
 
 def _replace_by_link(old: Path, target: Path) -> bool:
-    """Return False if the old directory can't be renamed: often root owns its parent directory."""
+    """Replace the old directory by a link to `target`, and delete its files.
+
+    Return False if the old directory can't be renamed: often root owns its parent directory.
+    """
     away = old.with_name(f"{old.name}.moved")
     if not _exchanged(old, away, target) and not _renamed(old, away, target):
         return False
@@ -134,10 +137,10 @@ def _replace_by_link(old: Path, target: Path) -> bool:
 
 
 def _exchanged(old: Path, away: Path, target: Path) -> bool:
-    """Exchange the directory for a link, so that a killed move leaves one of both.
+    """Exchange the old directory for a link in one step, so that a killed move leaves one of both.
 
-    Without the old path, the next start would make an empty home there. Return False if there is no
-    room for the link, or if the file system can't exchange paths.
+    If the old path were missing, the next start would make an empty home there. Return False if
+    there is no room for the link, or if the file system can't exchange paths.
     """
     try:
         if away.is_symlink():  # a move that was killed has left its link

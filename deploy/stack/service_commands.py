@@ -230,7 +230,7 @@ def _request(
     is_done: Callable[[], bool],
     describe: Callable[[], str],
 ) -> float:
-    """Write the changed request; return the seconds until it was carried out.
+    """Write the changed request; return the seconds until the supervisor has carried it out.
 
     Raises:
         StackError: it took too long; `describe` returns what is missing.
@@ -244,7 +244,7 @@ def _request(
 
 
 def _write(home: Home, change: Change) -> None:
-    """Replace the request by the changed one; a change of another command at once is kept, too."""
+    """Change the latest request under a lock, so that changes of other commands are kept."""
     with exclusive_request(home):
         write_requested(home, change(_requested(home)))
 

@@ -178,7 +178,7 @@ def _changeable(command: DescribeCode) -> dict[str, object]:
 
 
 def _letters(commands: Sequence[DescribeCode]) -> dict[str, str]:
-    """Return each code with the form in which codes are compared.
+    """Return the form in which codes are compared, by code.
 
     A supplier's number is in upper case; a GTIN is unchanged. Postgres converts the number, as it
     does for the unique index: Python would convert some letters differently, for example ß.

@@ -25,8 +25,8 @@ SELECT known.sku FROM (
 ) known WHERE lower(known.sku) = lower(%s) ORDER BY known.sku <> %s, known.sku LIMIT 1
 """
 
-# A location with ranged items may lack a row of its own. Postgres searches the items only then,
-# because no index begins with their location.
+# A location with ranged items may lack a row of its own. Postgres searches the items only in this
+# case. The search is slow, because no index begins with an item's location.
 _IS_LOCATION: Final = """
 SELECT EXISTS (SELECT FROM retail.location WHERE code = %s)
     OR EXISTS (SELECT FROM retail.item_location WHERE location = %s)

@@ -113,8 +113,9 @@ def range_items(
     """Range new items: write their policies with one statement, and opening counts with another.
 
     Return the number of new items. An item that is ranged already keeps its policy and gets no
-    opening count; so does an item that stands in `items` a second time. `occurred_at` is the time
-    of the counts, None for the present time. All policies of one call must set the same columns.
+    opening count. If `items` has an item twice, the second one is ignored. `occurred_at` is the
+    time of the counts, None for the present time. All policies of one call must set the same
+    columns.
     """
     documents = [_document(item, actor) for item in items]
     if any(document.keys() != documents[0].keys() for document in documents):
@@ -149,7 +150,7 @@ def _document(item: RangedItem, actor: str | None) -> dict[str, object]:
 
 
 def _first_by_key(items: Sequence[RangedItem]) -> dict[str, RangedItem]:
-    """Return the items by key. Of two with one key, take the first, whose policy is written."""
+    """Return the items by key. Of two items with one key, keep the first: its policy is written."""
     first: dict[str, RangedItem] = {}
     for item in items:
         first.setdefault(f"{item.location}|{item.sku}", item)

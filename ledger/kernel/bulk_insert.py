@@ -60,10 +60,11 @@ def insert_many(
 def insert_documents(
     table: str, documents: Sequence[Mapping[str, object]], *, unless: str
 ) -> list[str]:
-    """Insert rows, given as mappings with the same columns; return their values of `unless`.
+    """Insert rows, given as mappings with the same columns.
 
-    `unless` is a unique column: a row whose value exists already, or stands in an earlier row, is
-    skipped. This is slower than `insert_many`, but it supports columns that are arrays.
+    `unless` is a unique column. A row is skipped if the table or an earlier row has its value.
+    Return the values of the inserted rows. This is slower than `insert_many`, but it supports
+    columns that are arrays.
     """
     if not documents:
         return []

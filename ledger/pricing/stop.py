@@ -91,7 +91,7 @@ def _roll_back_scheduled(actor: str | None) -> tuple[int, list[str]]:
     """Replace each scheduled rule-made price by the price before it or, if higher, by the floor.
 
     The new row has the start of the replaced price. Return the number of replaced prices, and the
-    keys whose price stays, because no price precedes it or because the floor is above every price.
+    keys whose price stays: no price precedes it, or the floor is above `MOST_PRICE`.
     The caller holds the lock on the switch, so no approval adds a price meanwhile.
     """
     found = read_all(_Scheduled, _SCHEDULED, next_window_start(database_now()))

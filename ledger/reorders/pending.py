@@ -329,8 +329,8 @@ def acknowledge_send(
 ) -> None:
     """Record that the person has read how their send ended, so that pages no longer show it.
 
-    Raise `ServiceError` for an unknown send or the send of another person, `Conflict` for a send
-    that waits.
+    Raise `ServiceError` for an unknown send, or for the send of another person. Raise `Conflict`
+    for a send that still waits.
     """
 
     def work() -> Done:

@@ -91,7 +91,7 @@ def record_sales(commands: Sequence[RecordSale], *, actor: str | None = None) ->
 
 
 def recorded_refs(source: str, refs: Sequence[str]) -> frozenset[str]:
-    """Return those of the `refs` of a source that a line has already."""
+    """Return the `refs` that recorded lines of the source already have."""
     found = fetch_column(
         "SELECT source_ref FROM retail.sale_line WHERE source = %s AND source_ref = ANY(%s)",
         source,

@@ -288,7 +288,7 @@ class Runtime:
 
 
 async def _wait_until_sent(partitions: Iterable[OwnedPartition]) -> None:
-    """Wait for up to `SENT_S` seconds until the timer sends no open decisions of `partitions`.
+    """Wait until no open decisions of `partitions` are being sent, for up to `SENT_S` seconds.
 
     If a producer is closed in the middle of a transaction, the process ends with an error.
     """

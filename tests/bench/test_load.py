@@ -1,4 +1,4 @@
-"""The planned lines of a load: at a low rate, too, as many as its rate and seconds say."""
+"""The lines of a load: rate times seconds, also at a low rate."""
 
 from types import SimpleNamespace
 

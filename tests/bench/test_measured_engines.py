@@ -1,4 +1,4 @@
-"""`inventory bench backfill` runs each engine as a process: its result, or its error."""
+"""`inventory bench backfill` runs each engine as a process and reads its result or error."""
 
 import json
 import sys

@@ -119,7 +119,7 @@ def test_every_process_logs_at_the_level_of_the_env_file(parsed: dict[str, Any])
 def test_commands_for_people_know_the_roles_that_need_a_second_factor(
     parsed: dict[str, Any],
 ) -> None:
-    """`inventory people roles` ends the tokens of a person who gets such a role."""
+    """`inventory people roles` ends the tokens of a person who gets one of these roles."""
     services = parsed["services"]
     for name in ("INVENTORY_SECOND_FACTOR_ROLES", "INVENTORY_CURRENCY", "INVENTORY_TIME_ZONE"):
         expected = services["web"]["environment"][name]

@@ -165,7 +165,7 @@ def test_a_container_whose_database_is_away_says_so_in_a_line(tmp_path: Path) ->
 def test_a_container_names_its_own_command_after_a_failed_migration(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The log is not among those of `inventory logs`, and the message has its end."""
+    """`inventory logs` doesn't know the log `migrate`. The message ends with its last lines."""
     roles = ("POSTGRES", "RETAIL_OWNER", "APP_RW", "SINK_RW", "ARCHIVER", "APP_RO", "CDC")
     names = [*(f"{role}_PASSWORD" for role in roles), "INVENTORY_CONNECT_PASSWORD"]
     names += ["POSTGRES_HOST", "INVENTORY_OWNER_DATABASE_URL", "INVENTORY_CONNECT_URL"]

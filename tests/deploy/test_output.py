@@ -31,7 +31,7 @@ def test_a_message_is_printed_as_it_is(
 ) -> None:
     """A line break would split a command to paste, and rich would take `[/red]` for its markup.
 
-    Rich would also print a picture instead of `:x:`, which may be part of an SKU.
+    Rich would also print an emoji instead of `:x:`, which may be part of an SKU.
     """
     monkeypatch.setenv("COLUMNS", "80")
     message = f"{'inventory generation --yes && ' * 9}got '[/red]' and [bold]9[/bold] of M8:x:20"

@@ -138,7 +138,7 @@ def test_a_context_prints_no_secret(stack: Context) -> None:
 def test_commands_in_another_shell_know_the_roles_with_a_second_factor(
     stack: Context, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`inventory people roles` ends the tokens of a person who gets such a role."""
+    """`inventory people roles` ends the tokens of a person who gets one of these roles."""
     monkeypatch.setenv("INVENTORY_SECOND_FACTOR_ROLES", "buyer")
     monkeypatch.setenv("INVENTORY_CURRENCY", "CHF")
     write_environment(stack.home, stack.variables())

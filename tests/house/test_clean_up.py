@@ -14,7 +14,7 @@ MANAGERS = {"contextmanager", "asynccontextmanager"}
 
 
 def unprotected(tree: ast.Module) -> Iterator[int]:
-    """Yield the line of each statement that a context manager leaves out if its block fails."""
+    """Yield the line of each statement that a context manager skips if its block fails."""
     for function in functions(tree):
         if {ast.unparse(one) for one in function.decorator_list} & MANAGERS:
             for node in ast.walk(function):

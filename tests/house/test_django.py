@@ -80,7 +80,7 @@ def test_all_roles_can_be_made_to_need_a_second_factor() -> None:
 
 
 def test_probes_behind_tls_are_answered_at_loopback_addresses() -> None:
-    """A redirected or refused probe would count as a silent web server, which is restarted."""
+    """After a redirected or refused probe, the supervisor would restart the web server."""
     program = """
 import django; django.setup()
 from django.test import Client

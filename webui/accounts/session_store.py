@@ -29,7 +29,7 @@ class SessionStore(DatabaseStore):
     """A database session that also writes the columns person, browser, source and last use."""
 
     def __init__(self, session_key: str | None = None) -> None:
-        """Take a cookie that can't be a key as none: it may hold any text, also a zero."""
+        """Ignore a cookie that can't be a session key: it may hold any text, even U+0000."""
         is_key = session_key is not None and session_key.isascii() and session_key.isalnum()
         super().__init__(session_key if is_key else None)
 

@@ -81,7 +81,7 @@ class Login(LoginView):
 
     @override
     def get_redirect_url(self, request: HttpRequest | None = None) -> str:
-        """Return the page that the address asks for, but never the login, which would be a loop."""
+        """Return the page that the address asks for. Ignore the login, which would be a loop."""
         target = super().get_redirect_url()
         return "" if target == self.request.path else target
 
@@ -139,7 +139,7 @@ def code(request: HttpRequest) -> HttpResponse:
 def _pending_user(request: HttpRequest) -> User | None:
     """Return the person who gave the right password less than five minutes ago, or None.
 
-    Return None, too, if the person got a new password since.
+    Return None, too, if the person has got a new password since then.
     """
     pending = request.session.get(_PENDING)
     if pending is None or time.time() - pending["at"] > _PENDING_S:

@@ -189,7 +189,8 @@ def list_decisions(request: HttpRequest, given: Query[EventPageFilters]) -> Even
 def _position(after: str) -> int:
     """Return the id after which events are wanted. Without a cursor it is 0: all kept events.
 
-    The cursor of the time before the first event is 0, too, and later events may be deleted.
+    A cursor from before the first event is 0, too. But it is refused if events after it were
+    deleted.
 
     Raises:
         Problem: events after the cursor were deleted, or the cursor is after the newest event

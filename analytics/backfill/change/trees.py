@@ -89,7 +89,7 @@ def write_overlay_tree(
 
 @contextmanager
 def _only_writer(trees: Path) -> Iterator[None]:
-    """Wait until no other command chooses a number: it could choose the same one."""
+    """Hold a lock, so that no other command chooses the same number at the same time."""
     trees.mkdir(parents=True, exist_ok=True)
     directory = os.open(trees, os.O_RDONLY)
     try:

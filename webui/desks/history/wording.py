@@ -80,7 +80,7 @@ def answer_title(name: str) -> str:
 
 
 def cell_text(name: str, cell: Any) -> str:  # noqa: ANN401 -- a JSON value
-    """Return a cell as pages show it: money with decimals, spans in days, and separators."""
+    """Return a cell as pages show it: money with decimals, spans in days, digits in groups."""
     if cell is None:
         return "–"
     if not is_number(cell):

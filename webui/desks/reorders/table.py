@@ -276,7 +276,7 @@ class _Order:
 
 
 def without_crafted_cursor(wanted: Wanted) -> Wanted:
-    """Return `wanted`, or the first page if no row of this sort has the cursor."""
+    """Return `wanted`, or its first page if the cursor doesn't have the form of this sort."""
     _, kind = _SORTS[wanted.order.column]
     is_one = _cursor(wanted.before or wanted.after, kind) is not None
     return wanted if is_one else replace(wanted, after="", before="")
