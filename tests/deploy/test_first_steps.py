@@ -2,7 +2,6 @@
 
 import json
 import os
-import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -21,7 +20,6 @@ from deploy.errors import StackError
 from deploy.stack.home import PROJECT, Home, write_json
 from deploy.stack.processes import identify
 from deploy.stack.proof import logins
-from deploy.stack.requested import read_requested
 from deploy.stack.runtime import (
     Runtime,
     ServiceRuntime,
@@ -169,20 +167,6 @@ def test_a_runtime_file_that_cannot_be_read_is_named(text, home, typed) -> None:
     assert code == 1
     assert told.startswith(f"error: {home.runtime_file}: expected what this release")
     assert f"repair: rm {home.runtime_file}" in told
-
-
-@pytest.mark.parametrize("read", [read_runtime, read_requested])
-def test_the_repair_of_a_damaged_file_has_its_path_in_quotes(read, tmp_path) -> None:
-    home = Home(tmp_path / "two words")
-    home.create()
-    for name in ("runtime.json", "wanted.json"):
-        (home.path / name).write_text("{")
-
-    with pytest.raises(StackError) as refused:
-        read(home)
-
-    command, _, _ = refused.value.repair.partition("  # ")
-    assert [Path(word).parent for word in shlex.split(command)[1:]] == [home.path]
 
 
 @pytest.mark.parametrize("port", ["http", "-1", "70000", "²"])

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import socket
 import stat
 import subprocess
@@ -19,6 +20,7 @@ from deploy.stack.generation import captured, generation_of, move_away
 from deploy.stack.home import PROJECT, Home
 from deploy.stack.ports import choose_ports, free_port, is_free
 from deploy.stack.processes import start_ticks
+from deploy.stack.requested import read_requested
 from deploy.stack.runtime import (
     Runtime,
     environment_of,
@@ -256,3 +258,17 @@ def test_the_knobs_are_those_of_the_processes() -> None:
     of_the_stack = {*Connections.model_fields, "worker_id", "worker_host", "worker_port"}
 
     assert {f"INVENTORY_{name.upper()}" for name in streaming - of_the_stack} == TUNING_VARIABLES
+
+
+@pytest.mark.parametrize("read", [read_runtime, read_requested])
+def test_the_repair_of_a_damaged_file_has_its_path_in_quotes(read, tmp_path) -> None:
+    home = Home(tmp_path / "two words")
+    home.create()
+    for name in ("runtime.json", "wanted.json"):
+        (home.path / name).write_text("{")
+
+    with pytest.raises(StackError) as refused:
+        read(home)
+
+    command, _, _ = refused.value.repair.partition("  # ")
+    assert [Path(word).parent for word in shlex.split(command)[1:]] == [home.path]
