@@ -30,11 +30,16 @@ def remaining_members(bootstrap: str, revision: int) -> int:
     A member that ended without leaving stays in the group until its session times out.
     """
     deadline = time.monotonic() + _SESSION_S
-    while found := retry_while_young(lambda: _members(bootstrap, application_id(revision))):
+    while found := members(bootstrap, revision):
         if time.monotonic() > deadline:
             return found
         time.sleep(_POLL_S)
     return 0
+
+
+def members(bootstrap: str, revision: int) -> int:
+    """Return the number of members of the revision's group; 0 if there is no group."""
+    return retry_while_young(lambda: _members(bootstrap, application_id(revision)))
 
 
 def retry_while_young(query: Callable[[], T]) -> T:

@@ -14,13 +14,16 @@ from cdc.contracts.partition import partition_of
 from cdc.deciding import former_revision, recorded_revision
 from cdc.settings import Connections
 from deploy.errors import StackError
-from deploy.revisions import progress
+from deploy.revisions import progress, shadow
 from deploy.revisions.approval import Approval, approval_of, refuse_changed, refuse_unapproved
 from deploy.revisions.compare import Comparison, compare
 from deploy.revisions.decisions import Decisions
-from deploy.revisions.members import remaining_members
+from deploy.revisions.members import members, remaining_members
 from deploy.revisions.progress import Progress, no_report
 from deploy.revisions.rules import refuse_unapproved_rules
+from deploy.stack import service_commands
+from deploy.stack.home import Home
+from inventory.revision import LOGIC_REVISION
 from streams.sinks.active import Switch, switch
 from streams.sinks.actuator import Actuator
 from streams.sinks.positions import Connection, move_positions
@@ -64,14 +67,15 @@ def promote(
     Return the comparison with the former revision, or None without a comparison.
 
     Raises:
-        StackError: the revision decides already, or its workers are behind at the deadline. Or it
-            decides differently about more keys than are approved. Or its workers run other rules
-            than the approved ones. Or `without_comparison` was requested while workers of the
-            former revision run.
+        StackError: the revision decides already or has no worker, or its workers are behind at the
+            deadline. Or it decides differently about more keys than are approved. Or its workers
+            run other rules than the approved ones. Or `without_comparison` was requested while
+            workers of the former revision run.
         RevisionSwitched: another command has switched meanwhile.
         ApprovalInFlight: an order that was just approved is not in the log yet.
     """
     revision, former = request.revision, _former(settings, request)
+    _refuse_without_workers(settings, revision)
     approval = _approval(settings, request, former)
     deadline = time.monotonic() + request.timeout_s
     fresh, ordered = Decisions(settings, revision), frozenset[str]()
@@ -117,14 +121,27 @@ def _former(settings: Connections, request: SwitchRequest) -> int:
             "nothing was switched"
         )
         raise StackError(message, repair="inventory revision list")
-    members = remaining_members(settings.kafka_bootstrap, former)
-    if members:
+    remaining = remaining_members(settings.kafka_bootstrap, former)
+    if remaining:
         message = (
-            f"workers of logic revision {former} still run ({members}), so their decisions can be "
-            "compared: --without-comparison is refused; nothing was switched"
+            f"workers of logic revision {former} still run ({remaining}), so their decisions can "
+            "be compared: --without-comparison is refused; nothing was switched"
         )
         raise StackError(message, repair=f"inventory revision compare {revision}")
     return former
+
+
+def _refuse_without_workers(settings: Connections, revision: int) -> None:
+    """Raise `StackError` if no worker of `revision` runs: its state would never catch up."""
+    if members(settings.kafka_bootstrap, revision):
+        return
+    home = Home(settings.home)
+    if revision == LOGIC_REVISION:
+        repair = service_commands.resume_command(home, "worker-1")
+    else:
+        repair = shadow.start_command(home, revision)
+    message = f"no worker of logic revision {revision} runs; nothing was switched"
+    raise StackError(message, repair=repair)
 
 
 def _record(

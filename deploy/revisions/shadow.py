@@ -8,6 +8,7 @@ the beginning and write topics that nothing else reads. So none of their decisio
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -101,6 +102,14 @@ def code_of(home: Home, revision: int) -> str:
     return code_hash() if revision == LOGIC_REVISION else _recorded(home, revision)
 
 
+def start_command(home: Home, revision: int) -> str:
+    """Return the command that starts workers of `revision` beside the stack."""
+    known = _record(home, revision).get("tree")
+    if known is None:
+        return f"inventory revision start {revision} --code .  # in the source tree of its rules"
+    return f"inventory revision start {revision} --code {shlex.quote(known)}"
+
+
 def refuse_other_rules(home: Home, revision: int, tree: Path, code: str) -> None:
     """Raise `OtherRules` if rules with another hash than `code` wrote the state of this revision.
 
@@ -132,8 +141,12 @@ def claim(home: Home, revision: int, tree: Path, code: str) -> None:
 
 
 def _recorded(home: Home, revision: int) -> str:
+    return _record(home, revision).get("code", "")
+
+
+def _record(home: Home, revision: int) -> dict[str, str]:
     path = home_of(home, revision).path / _CODE
-    return str(json.loads(path.read_text("utf-8"))["code"]) if path.exists() else ""
+    return dict(json.loads(path.read_text("utf-8"))) if path.exists() else {}
 
 
 def start(home: Home, revision: int, code: Code, workers: int) -> Home:

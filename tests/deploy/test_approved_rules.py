@@ -12,6 +12,7 @@ from cdc.sources import hash_of, imported_hash
 from cdc.workers import worker_urls
 from deploy.cli import revision
 from deploy.errors import StackError
+from deploy.revisions import promote as promoting
 from deploy.revisions import shadow
 from deploy.revisions.approval import Approval
 from deploy.revisions.rules import addresses, refuse_unapproved_rules
@@ -142,6 +143,27 @@ def test_one_number_stands_for_one_set_of_rules(tmp_path: Path) -> None:
     assert shadow.code_of(home, LATER) == CODE
     shadow.forget(home, LATER)
     shadow.claim(home, LATER, tmp_path / "edited", OTHER)
+
+
+@pytest.mark.parametrize(
+    ("number", "repair"),
+    [
+        (LATER, f"inventory revision start {LATER} --code '/a tree'"),
+        (LATER + 1, f"inventory revision start {LATER + 1} --code .  # in the source tree"),
+        (LOGIC_REVISION, "inventory workers start worker-1"),
+    ],
+)
+def test_a_switch_to_a_revision_without_workers_is_refused_at_once(
+    monkeypatch: pytest.MonkeyPatch, settings: Connections, number: int, repair: str
+) -> None:
+    monkeypatch.setattr(promoting, "active", lambda _: LATER + 2)
+    monkeypatch.setattr("deploy.revisions.members._members", lambda *_: 0)
+    shadow.claim(Home(settings.home), LATER, Path("/a tree"), CODE)
+
+    with pytest.raises(StackError, match=f"no worker of logic revision {number} runs") as refused:
+        promoting.promote(settings, promoting.SwitchRequest(number, "ada", 300.0))
+
+    assert refused.value.repair.startswith(repair)
 
 
 @pytest.mark.parametrize(
