@@ -42,7 +42,7 @@ def shadow(
     number: Number,
     *,
     code: RevisionCode = None,
-    workers: Workers = 1,
+    workers: Workers = None,
     python: options.Python = "",
     approval: Approval = "",
     every: Annotated[float, typer.Option(help="Seconds between two comparisons.")] = (
@@ -56,9 +56,9 @@ def shadow(
 ) -> None:
     """Compare the decisions of another revision's workers with those of the stack, again and again.
 
-    The command starts workers only with --code, and only if no worker of the revision runs. Their
-    decisions reach no page. Ctrl-C ends the comparison, but not the workers. Exit code 1: a key
-    differed in the last comparison.
+    The command starts workers only with --code, and only if no worker of the revision runs, or not
+    the number in --workers. Their decisions reach no page. Ctrl-C ends the comparison, but not the
+    workers. Exit code 1: a key differed in the last comparison.
 
     With --approval, keys of the approved difference don't count. The command then also ends if a
     worker runs other rules than the approved ones, for example after an edit of its sources.

@@ -29,7 +29,15 @@ Timeout = Annotated[
 Approval = Annotated[
     str, typer.Option(help="Digest of the approved difference; `backfill reviews` lists them.")
 ]
-Workers = Annotated[int, typer.Option(min=1, max=12, help="Number of workers.")]
+Workers = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        max=12,
+        help="Number of workers. If other workers of the revision run, they are replaced by this "
+        "number. Default: 1, or the workers that run.",
+    ),
+]
 SwitchedBy = Annotated[
     str,
     typer.Option(help="Name of the person who switches, for the record. Default: your account."),
@@ -76,7 +84,7 @@ def start(
     number: Number,
     *,
     code: Annotated[Path, typer.Option(help="Source tree of that revision.")],
-    workers: Workers = 1,
+    workers: Workers = None,
     python: Python = "",
 ) -> None:
     """Start workers of another revision beside the stack. Their decisions reach no page.

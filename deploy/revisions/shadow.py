@@ -149,8 +149,11 @@ def _record(home: Home, revision: int) -> dict[str, str]:
     return dict(json.loads(path.read_text("utf-8"))) if path.exists() else {}
 
 
-def start(home: Home, revision: int, code: Code, workers: int) -> Home:
+def start(home: Home, revision: int, code: Code, workers: int | None = None) -> Home:
     """Create the revision's topics and start its workers; return when they are ready.
+
+    If workers of the revision run, they continue. But if their number isn't `workers`, they end and
+    this number starts. The default is one worker.
 
     Raises:
         StackError: no stack runs, the code is of another revision or of other rules than before,
@@ -165,12 +168,15 @@ def start(home: Home, revision: int, code: Code, workers: int) -> Home:
         raise StackError(message)
     shadow = home_of(home, revision)
     claim(home, revision, code.tree, hash_of(code.tree))
-    if read_runtime(shadow).running:
-        daemon.wait_ready(shadow)
-        return shadow
+    runtime = read_runtime(shadow)
+    if runtime.running:
+        if workers in (None, len(runtime.services)):
+            daemon.wait_ready(shadow)
+            return shadow
+        daemon.stop(shadow)
     create_topics(variables["INVENTORY_KAFKA_BOOTSTRAP"], topics_of(revision))
     shadow.logs.mkdir(parents=True, exist_ok=True)
-    _spawn_supervisor(home, shadow, revision, code, workers)
+    _spawn_supervisor(home, shadow, revision, code, workers or 1)
     daemon.wait_ready(shadow)
     return shadow
 

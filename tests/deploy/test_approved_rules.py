@@ -1,6 +1,7 @@
 """The rules that workers report, compared with the approved ones, over real servers of workers."""
 
 import asyncio
+import os
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -17,6 +18,8 @@ from deploy.revisions import shadow
 from deploy.revisions.approval import Approval
 from deploy.revisions.rules import addresses, refuse_unapproved_rules
 from deploy.stack.home import PROJECT, Home
+from deploy.stack.processes import identify
+from deploy.stack.runtime import Runtime, ServiceRuntime, write_runtime
 from inventory.revision import LOGIC_REVISION
 from tests.streams.served import CODE, TOKEN, Fleet, Worker, fleet, halves, stocked
 
@@ -143,6 +146,31 @@ def test_one_number_stands_for_one_set_of_rules(tmp_path: Path) -> None:
     assert shadow.code_of(home, LATER) == CODE
     shadow.forget(home, LATER)
     shadow.claim(home, LATER, tmp_path / "edited", OTHER)
+
+
+@pytest.mark.parametrize(("workers", "started"), [(None, []), (1, []), (3, [3])])
+def test_another_number_of_workers_replaces_the_workers_that_run(
+    monkeypatch: pytest.MonkeyPatch,
+    settings: Connections,
+    workers: int | None,
+    started: list[int],
+) -> None:
+    home, me = Home(settings.home), identify(os.getpid())
+    shadow.claim(home, LATER, PROJECT, hash_of(PROJECT))
+    runtime = Runtime("ready", me.pid, me.started, services={"shadow-1": ServiceRuntime("running")})
+    write_runtime(shadow.home_of(home, LATER), runtime)
+    monkeypatch.setattr(shadow.Code, "revision", lambda _: LATER)
+    environment = {"INVENTORY_KAFKA_BOOTSTRAP": "kafka"}
+    monkeypatch.setattr(shadow, "environment_of", lambda _: environment)
+    monkeypatch.setattr(shadow, "create_topics", lambda *_: None)
+    steps: list[object] = []
+    monkeypatch.setattr("deploy.stack.daemon.wait_ready", lambda _: None)
+    monkeypatch.setattr("deploy.stack.daemon.stop", lambda _: steps.append("stop"))
+    monkeypatch.setattr(shadow, "_spawn_supervisor", lambda *given: steps.append(given[-1]))
+
+    shadow.start(home, LATER, shadow.Code(PROJECT), workers)
+
+    assert steps == (["stop", *started] if started else [])
 
 
 @pytest.mark.parametrize(
