@@ -2,12 +2,16 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Final
 
 from pydantic import Field
 from pydantic_settings import SettingsConfigDict
 
 from cdc.settings import Connections
 from streams.engine.undecodable import PERMILLE
+
+# Begin of the id of a worker beside the stack. The stack's own workers have other ids.
+SHADOW_PREFIX: Final = "shadow-"
 
 
 class StreamSettings(Connections):

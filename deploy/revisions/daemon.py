@@ -18,6 +18,7 @@ from deploy.stack.runtime import environment_of
 from deploy.stack.service import Service
 from deploy.stack.service_variables import WORKER
 from deploy.stack.supervisor import Supervisor
+from streams.settings import SHADOW_PREFIX
 
 _PROBE_S: Final = 0.2
 
@@ -32,7 +33,7 @@ def supervise(home: Home, revision: int, tree: Path, python: str, workers: int) 
     message = f"another supervisor runs in {shadow.path}; nothing was started"
     refusal = StackError(message, repair=f"inventory revision retire {revision}")
     with daemon.sole_supervisor(shadow, refusal):
-        names = [f"shadow-v{revision}-{number}" for number in range(1, workers + 1)]
+        names = [f"{SHADOW_PREFIX}v{revision}-{number}" for number in range(1, workers + 1)]
         ports = choose_ports(shadow.path / "ports.json", names, {})
         environment = _environment(home, ports)
         runtime = replace(daemon.starting_runtime(), ports=ports)

@@ -31,6 +31,18 @@ class LogMismatch(Exception):
         self.repair = repair
 
 
+class UnfinishedPublication(LogMismatch):
+    """The changelogs are an unfinished publication of a recomputation.
+
+    `repair` deletes them. It is refused for the stack's own revision; see `repair_of_own`.
+    """
+
+    repair_of_own = REBUILD
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(problem, _RETIRE)
+
+
 class TornChangelogs(BrokenInvariant):
     """One of the two changelogs has lost records, so the other changelog is ahead.
 
@@ -95,7 +107,7 @@ def refuse_truncated_levels(number: int, first: int) -> None:
 
 
 def refuse_unfinished(number: int, progress: Progress | None) -> None:
-    """Raise `LogMismatch` if the changelogs are an unfinished publication of a recomputation.
+    """Raise `UnfinishedPublication` if the changelogs are one.
 
     Until a publication is finished, its levels have a progress with next offset 0. No worker writes
     such a progress.
@@ -103,10 +115,9 @@ def refuse_unfinished(number: int, progress: Progress | None) -> None:
     if progress is not None and progress.next_offset == 0:
         problem = (
             f"{ON_HAND_CHANGELOG}[{number}] holds an incomplete published backfill; "
-            "run the same `inventory backfill publish` again to finish it, "
-            f"or `{_RETIRE}` to remove it"
+            "finish it with the same `inventory backfill publish`, or remove it"
         )
-        raise LogMismatch(problem, _RETIRE)
+        raise UnfinishedPublication(problem)
 
 
 def refuse_other_generation(number: int, own_generation: int, found: int | None) -> None:

@@ -26,7 +26,7 @@ from cdc.sources import imported_hash
 from inventory.errors import BrokenInvariant
 from streams.engine.kafka_log import KafkaLog, ReadStalled
 from streams.engine.loop import Gap, handle_chunk, republish_open
-from streams.engine.mismatch import LogMismatch, refuse_other_counts
+from streams.engine.mismatch import LogMismatch, UnfinishedPublication, refuse_other_counts
 from streams.engine.ownership import Ownership
 from streams.engine.records import Fenced, Positions, SourceRecord, TopicIds, unbroken
 from streams.engine.store import OwnedPartition
@@ -35,7 +35,7 @@ from streams.engine.undecodable import SchemaBreak
 from streams.engine.watchdog import Watchdog
 from streams.exit_codes import EMPTY_RING, NEW_GENERATION, START_AGAIN, ExitCode, repair_of_code
 from streams.query.metrics import Metrics
-from streams.settings import WorkerSettings
+from streams.settings import SHADOW_PREFIX, WorkerSettings
 from streams.worker.gaps import Gaps
 from streams.worker.snapshot_writer import SnapshotWriter
 from streams.worker.topic_identity import ORIGINS, refuse_recreated
@@ -104,6 +104,13 @@ def die(event: str, error: BaseException | None = None, **fields: object) -> Nev
         os._exit(code)
 
 
+def die_of_takeover(worker_id: str, error: BaseException) -> None:
+    """End the process because it could not take over a partition."""
+    if isinstance(error, UnfinishedPublication) and not worker_id.startswith(SHADOW_PREFIX):
+        error.repair = error.repair_of_own
+    die("partition could not be taken over", error)
+
+
 class Runtime:
     """The parts and the state of one worker."""
 
@@ -122,7 +129,7 @@ class Runtime:
             settings.generation,
             self.producers,
             self.open_log,
-            lambda error: die("partition could not be taken over", error),
+            lambda error: die_of_takeover(settings.worker_id, error),
             self.snapshot_writer.find,
         )
         self.ownership.permille = settings.undecodable_permille

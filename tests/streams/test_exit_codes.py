@@ -13,6 +13,7 @@ from aiokafka.errors import KafkaConnectionError, OffsetOutOfRangeError
 from confluent_kafka import KafkaException
 from structlog.testing import capture_logs
 
+from cdc.contracts.progress import Progress
 from cdc.contracts.topics import (
     ON_HAND_CHANGELOG,
     PARTITIONS,
@@ -21,10 +22,18 @@ from cdc.contracts.topics import (
 )
 from cdc.contracts.versions import UnreadableRecord
 from inventory.errors import BrokenInvariant
+from inventory.revision import LOGIC_REVISION
 from streams.engine import transactions
 from streams.engine.kafka_log import ReadStalled
 from streams.engine.memory import MemoryBroker
-from streams.engine.mismatch import LogMismatch, OldRecords, TornChangelogs, refuse_other_counts
+from streams.engine.mismatch import (
+    LogMismatch,
+    OldRecords,
+    TornChangelogs,
+    UnfinishedPublication,
+    refuse_other_counts,
+    refuse_unfinished,
+)
 from streams.engine.records import Fenced, FoundTopic
 from streams.engine.transactions import _refuse_lost_end
 from streams.engine.undecodable import SchemaBreak
@@ -112,6 +121,27 @@ def test_a_rebuild_repairs_only_wrong_changelogs(error: BrokenInvariant, repair:
     """A replay of the same log would stop at the same record for the other two reasons."""
     assert runtime.exit_code_of(error) == ExitCode.BROKEN_INVARIANT
     assert runtime.repair_of(error).partition("  # ")[0] == repair
+
+
+@pytest.mark.parametrize(
+    ("worker", "repair"),
+    [
+        ("worker-1", REBUILD),
+        ("shadow-v2-1", f"inventory revision retire {LOGIC_REVISION} --delete"),
+    ],
+)
+def test_an_unfinished_publication_is_removed_by_the_command_that_may_do_it(
+    worker: str, repair: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The stack's own revision can't be retired."""
+    repairs: list[str] = []
+    monkeypatch.setattr(runtime, "die", lambda _, error: repairs.append(runtime.repair_of(error)))
+    with pytest.raises(UnfinishedPublication, match="an incomplete published backfill") as ended:
+        refuse_unfinished(3, Progress(0, None, None, streamed=False))
+
+    runtime.die_of_takeover(worker, ended.value)
+
+    assert repairs == [repair]
 
 
 def test_a_worker_that_can_say_nothing_any_more_ends_all_the_same(
