@@ -40,13 +40,17 @@ def scale(home: Home, count: int) -> float:
     Raises:
         StackError: no stack is ready, the number is not 1 to 12, or the workers took too long.
     """
-    requested = _requested(home).scaled(count)
     _running(home)
-    _refuse_half_rebuilt(home, requested)
     names = set(worker_names(count))
+
+    def changed(latest: RequestedState) -> RequestedState:
+        scaled = latest.scaled(count)
+        _refuse_half_rebuilt(home, latest)
+        return scaled.without()
+
     return _request(
         home,
-        lambda latest: latest.scaled(count).without(),
+        changed,
         lambda: _states(home) == dict.fromkeys(names, RUNNING) and _is_served(home, names),
         lambda: (
             f"{counted_text(count, 'worker')}: not all partitions are served, workers are "
@@ -157,11 +161,14 @@ def start(home: Home, name: str) -> float:
         StackError: no stack is ready, the worker doesn't exist, or the start took too long.
     """
     _worker(home, name)
-    requested = _requested(home)
-    _refuse_half_rebuilt(home, requested)
+
+    def changed(latest: RequestedState) -> RequestedState:
+        _refuse_half_rebuilt(home, latest)
+        return latest.without(*(other for other in latest.paused if other != name))
+
     return _request(
         home,
-        lambda latest: latest.without(*(other for other in latest.paused if other != name)),
+        changed,
         lambda: _states(home).get(name) == RUNNING and _is_served(home, set(_states(home))),
         lambda: f"{name} does not serve, workers are {_states(home)}",
     )
@@ -201,8 +208,11 @@ def resume(home: Home) -> tuple[str, ...]:
         StackError: no stack is ready, or it took too long.
     """
     _running(home)
-    requested = _requested(home)
-    stopped = requested.stopped
+    stopped: list[str] = []
+
+    def changed(latest: RequestedState) -> RequestedState:
+        stopped.extend(latest.stopped)
+        return latest.without(*stopped)
 
     def is_back() -> bool:
         services = read_runtime(home).services.items()
@@ -211,7 +221,7 @@ def resume(home: Home) -> tuple[str, ...]:
 
     _request(
         home,
-        lambda latest: latest.without(*stopped),
+        changed,
         is_back,
         lambda: f"not all partitions are served, workers are {_states(home)}",
     )

@@ -4,7 +4,8 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -332,3 +333,43 @@ def test_two_commands_at_once_do_not_stop_the_last_worker(
     assert len(found.paused) == 1
     [text] = refused
     assert "is the only worker that runs; nothing was stopped" in text
+
+
+@pytest.fixture(name="former_pause")
+def a_pause_that_holds_the_lock_first(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> RequestedState:
+    """A rebuild pauses everything while another command waits for the lock."""
+    me = identify(os.getpid())
+    services = {name: ServiceRuntime(state="running") for name in ("worker-1", "worker-2")}
+    paused = RequestedState(2, paused=["projector", *services], stopped=["worker-2"])
+    write_requested(home, RequestedState(2))
+    write_runtime(home, Runtime("ready", me.pid, me.started, services=services))
+
+    @contextmanager
+    def locked(place: Home) -> Iterator[None]:
+        write_requested(place, paused)
+        yield
+
+    monkeypatch.setattr(service_commands, "exclusive_request", locked)
+    monkeypatch.setattr(service_commands, "wait_until", lambda *_args, **_options: True)
+    return paused
+
+
+@pytest.mark.parametrize(
+    "command",
+    [lambda home: service_commands.scale(home, 3), lambda h: service_commands.start(h, "worker-1")],
+)
+def test_a_rebuild_that_paused_meanwhile_is_not_undone(
+    home: Home, former_pause: RequestedState, command: Callable[[Home], float]
+) -> None:
+    with pytest.raises(StackError, match="a rebuild was interrupted"):
+        command(home)
+
+    assert read_requested(home) == former_pause
+
+
+@pytest.mark.usefixtures("former_pause")
+def test_a_worker_that_was_stopped_before_a_pause_meanwhile_stays_stopped(home: Home) -> None:
+    assert service_commands.resume(home) == ("worker-2",)
+    assert read_requested(home) == RequestedState(2, paused=["worker-2"])
