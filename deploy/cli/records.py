@@ -117,7 +117,9 @@ def rejected_replay(
         them = "the record" if len(useless) == 1 else "these records"
         message = f"a replay can't repair {them}. Nothing was sent. {steps}. Then dismiss {them}"
         dismissed = " ".join(each.id for each in useless)
-        raise StackError(message, repair=f"inventory rejected dismiss {dismissed} --reason …")
+        # The reason that was given here is one for a replay.
+        repair = f"inventory rejected dismiss {dismissed} --reason 'not repairable by a replay'"
+        raise StackError(message, repair=repair)
     if not yes:
         output.errors.print(_WARNING)
         raise typer.Exit(1)
