@@ -31,6 +31,7 @@ from analytics.archive.rows import merge_once
 from analytics.damage import Damage
 from analytics.digest import as_hex, from_hex, total
 from analytics.exchange import exchange
+from cdc.disk import sync_directory
 
 _MIB: Final = 1 << 20
 BESIDE: Final = "archive-compacting"
@@ -173,8 +174,4 @@ def _exchange(left: Path, right: Path) -> None:
         problem = f"{left}: its file system can't exchange two directories: {error.strerror}"
         step = "keep the home on a local disk, such as ext4, XFS or Btrfs, to compact its archive"
         raise NotExchanged(problem, "the archive was not changed", step) from error
-    parent = os.open(left.parent, os.O_RDONLY)
-    try:
-        os.fsync(parent)
-    finally:
-        os.close(parent)
+    sync_directory(left.parent)

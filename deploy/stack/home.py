@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from cdc.disk import sync_directory
 from deploy.errors import StackError
 
 PROJECT: Final = Path(__file__).resolve().parents[2]
@@ -158,15 +159,7 @@ def write_json(path: Path, value: object, *, is_durable: bool = False) -> None:
                 os.fsync(file.fileno())
         staged.replace(path)
         if is_durable:
-            _sync_directory(path.parent)
+            sync_directory(path.parent)
     except OSError:
         staged.unlink(missing_ok=True)  # don't keep an incomplete file on a full disk
         raise
-
-
-def _sync_directory(directory: Path) -> None:
-    opened = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(opened)
-    finally:
-        os.close(opened)

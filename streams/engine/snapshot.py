@@ -25,6 +25,7 @@ from cdc.contracts.progress import Progress
 from cdc.contracts.state_documents import SCHEMA as STATE_SCHEMA
 from cdc.contracts.topics import STOCK_EVENTS
 from cdc.contracts.versions import known
+from cdc.disk import sync_directory
 from inventory.log.dedupe import Member
 from inventory.model.ids import InvKey
 from inventory.model.state import KeyState
@@ -167,7 +168,7 @@ def write(snapshot: Snapshot, directory: Path) -> Path:
     except BaseException:
         unfinished.unlink(missing_ok=True)
         raise
-    _sync_directory(directory)
+    sync_directory(directory)
     return path
 
 
@@ -246,15 +247,6 @@ def _write_frames(snapshot: Snapshot, file: BinaryIO) -> None:
 def _write_frame(file: BinaryIO, content: bytes) -> int:
     head = _FRAME.pack(len(content), zlib.crc32(content))
     return file.write(head) + file.write(content)
-
-
-def _sync_directory(directory: Path) -> None:
-    """Sync the directory to disk, so that a power failure doesn't undo the renaming."""
-    handle = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _identity(number: int, generation: int) -> dict[str, int]:
