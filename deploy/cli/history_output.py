@@ -4,12 +4,11 @@ import csv
 import sys
 from collections.abc import Sequence
 from datetime import datetime
-from decimal import Decimal
 from typing import Any
 
 from analytics.history.duck import Answer
 from deploy import output
-from deploy.cli.query_output import Form, print_rows
+from deploy.cli.query_output import Form, as_number, print_json, print_rows
 from inventory.explain.formatting import counted_text
 
 
@@ -22,8 +21,7 @@ def show(answer: Answer, form: Form) -> None:
         csv.writer(sys.stdout).writerow(answer.columns)
         csv.writer(sys.stdout).writerows(_texts(row) for row in answer.rows())
     elif form.json:
-        rows_ = ([_plain(cell) for cell in row] for row in answer.rows())
-        output.as_json([dict(zip(answer.columns, row, strict=True)) for row in rows_])
+        print_json(answer.columns, ([_plain(cell) for cell in row] for row in answer.rows()))
     else:
         print_rows(answer.columns, (_texts(row) for row in answer.rows()))
 
@@ -36,4 +34,4 @@ def _plain(cell: Any) -> Any:  # noqa: ANN401 -- of any SQL type
     """Return a time as ISO text in UTC, a decimal as a float, and any other value unchanged."""
     if isinstance(cell, datetime):
         return cell.isoformat(sep=" ").replace("+00:00", "Z")
-    return float(cell) if isinstance(cell, Decimal) else cell
+    return as_number(cell)

@@ -1,12 +1,14 @@
 """Output of a query: the first rows as a table, or all rows as CSV, JSON or Parquet."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
 from deploy import output
+from deploy.errors import StackError
 from inventory.explain.formatting import counted_text
 
 SHOWN_ROWS: Final = 200
@@ -19,6 +21,29 @@ class Form:
     as_csv: bool = False
     json: bool = False
     parquet: Path | None = None
+
+
+def print_json(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Print all rows as JSON objects, decimals as numbers.
+
+    Raises:
+        StackError: two columns have the same name, so an object would lose one of them.
+    """
+    twice = sorted({name for name in columns if columns.count(name) > 1})
+    if twice:
+        message = (
+            f"several columns have the name {', '.join(twice)}: name each with AS, because a JSON "
+            "object can't have a name twice"
+        )
+        raise StackError(message)
+    output.as_json([dict(zip(columns, map(as_number, row), strict=True)) for row in rows])
+
+
+def as_number(cell: Any) -> Any:  # noqa: ANN401 -- of any SQL type
+    """Return a decimal as a float, also in a list, and any other value unchanged."""
+    if isinstance(cell, list):
+        return [as_number(each) for each in cell]
+    return float(cell) if isinstance(cell, Decimal) else cell
 
 
 def print_rows(columns: Sequence[str], rows: Iterator[Sequence[Any]]) -> None:

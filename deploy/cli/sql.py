@@ -10,7 +10,7 @@ import typer
 
 from deploy import output
 from deploy.cli.backfill_options import FINISHED_RUN, Archive, WholeArchive, use_archive
-from deploy.cli.query_output import Form, print_rows
+from deploy.cli.query_output import Form, print_json, print_rows
 from deploy.errors import StackError
 from deploy.stack.home import Home, default_home
 
@@ -122,6 +122,6 @@ def _query_postgres(statement: str, form: Form) -> None:
         if form.as_csv:
             csv.writer(sys.stdout).writerows([columns, *rows])
         elif form.json:
-            output.as_json([dict(zip(columns, row, strict=True)) for row in rows])
+            print_json(columns, rows)
         else:
             print_rows(columns, rows)

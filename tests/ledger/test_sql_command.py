@@ -79,6 +79,15 @@ def test_rows_are_printed_as_table_csv_or_json(reader: Reader) -> None:
     assert found == [{"units": 3}, {"units": 4}]
 
 
+def test_json_has_decimals_as_numbers_and_every_column(reader: Reader) -> None:
+    asked = "SELECT 1.5 AS price, ARRAY[2.5] AS steps"
+    twice = reader.sql("SELECT 1 AS units, 2 AS units", "--json").exception
+
+    assert json.loads(reader.sql(asked, "--json").stdout) == [{"price": 1.5, "steps": [2.5]}]
+    assert isinstance(twice, StackError)
+    assert str(twice).startswith("several columns have the name units: name each with AS")
+
+
 def test_a_long_answer_is_cut_in_the_table_and_whole_in_csv(reader: Reader) -> None:
     asked = "SELECT generate_series(1, 2500)"
 
