@@ -23,7 +23,6 @@ from deploy.stack.proof import logins
 from deploy.stack.runtime import (
     Runtime,
     ServiceRuntime,
-    read_runtime,
     write_environment,
     write_runtime,
 )
