@@ -178,7 +178,10 @@ def _next_steps(found: "Review") -> list[tuple[str, str]]:
     if found.verdict != "approved":
         return [("next", "inventory backfill reviews")]
     return [
-        ("next", f"inventory backfill publish {number} --code TREE, unless it is published"),
-        ("then", f"inventory backfill shadow {number} --code TREE --approval {digest}"),
+        ("in the source tree of its rules", f"inventory backfill publish {number} --code ."),
+        (
+            "after the publication",
+            f"inventory backfill shadow {number} --code . --approval {digest}",
+        ),
         ("at last", f"inventory backfill cutover {number} --approval {digest}"),
     ]

@@ -40,6 +40,7 @@ def scale(home: Home, count: int) -> float:
     Raises:
         StackError: no stack is ready, the number is not 1 to 12, or the workers took too long.
     """
+    _requested(home).scaled(count)  # refuses a wrong number, also without a stack
     _running(home)
     names = set(worker_names(count))
 
