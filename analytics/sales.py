@@ -16,6 +16,7 @@ from analytics.explain_facts import why_unknown
 from cdc.contracts.times import time_text
 from cdc.contracts.topics import ON_HAND_CHANGELOG
 from cdc.settings import Connections
+from inventory.explain.formatting import counted_text
 from inventory.reports.sales_spans import SPANS, Hop, Session, hops, last_hop_end_us, sessions
 
 _AS_OF: Final = """
@@ -110,4 +111,5 @@ def _lines(report: SalesReport) -> Iterator[str]:
     yield f"  selling sessions of 7 days: {len(report.sessions)}"
     for session in report.sessions:
         start, end = time_text(session.start_us), time_text(session.end_us)
-        yield f"    {start} to {end} {session.units:>9,} in {session.windows} windows"
+        windows = counted_text(session.windows, "window")
+        yield f"    {start} to {end} {session.units:>9,} in {windows}"

@@ -11,6 +11,7 @@ from deploy.cli.backfill_options import Json, Run
 from deploy.cli.identity import logged_in_person
 from deploy.errors import StackError
 from deploy.stack.django import connect_django
+from inventory.explain.formatting import counted_text
 
 if TYPE_CHECKING:
     from ledger.reviews.queries import Review
@@ -114,7 +115,7 @@ def reviews(*, json: Json = False) -> None:
         )
         for one in found
     ]
-    output.table(f"{len(rows)} reviews", _COLUMNS, rows)
+    output.table(counted_text(len(rows), "review"), _COLUMNS, rows)
 
 
 @dataclass(frozen=True, slots=True)

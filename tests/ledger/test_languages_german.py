@@ -45,15 +45,20 @@ def test_a_verdict_has_its_colour_in_every_language(language: str) -> None:
     assert 'class="flag verdict-waiting"' in body(lead.get(REVIEW))
 
 
-@pytest.mark.parametrize(("view", "word"), [("open", "offen"), ("held", "zurückgehalten")])
+@pytest.mark.parametrize(
+    ("view", "title"),
+    [
+        ("open", "Keine offenen Bedarfe"),
+        ("held", "Keine zurückgehaltenen Bedarfe"),
+        ("closed", "Keine geschlossenen Bedarfe"),
+    ],
+)
 def test_an_empty_list_of_needs_names_its_view(
-    ledger: psycopg.Connection, view: str, word: str
+    ledger: psycopg.Connection, view: str, title: str
 ) -> None:
     emptied(ledger)
 
-    assert f"<h2>Keine Bedarfe: {word}</h2>" in body(
-        in_german(person("buyer")).get(f"/reorders/?view={view}")
-    )
+    assert f"<h2>{title}</h2>" in body(in_german(person("buyer")).get(f"/reorders/?view={view}"))
 
 
 def test_a_need_without_a_supplier_says_so(ledger: psycopg.Connection) -> None:

@@ -253,6 +253,8 @@ def test_approving_needs_the_password_of_the_named_person(command: Any, service:
     assert f"inventory backfill cutover 3 --approval {DIGEST[:12]}" in right.stdout
     assert "olga" in listed.stdout
     assert "approved" in listed.stdout
+    assert "1 review" in listed.stdout
+    assert "reviews" not in listed.stdout
 
 
 @pytest.mark.parametrize("typed", ["", "\n"])

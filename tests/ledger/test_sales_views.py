@@ -54,6 +54,8 @@ def test_the_report_says_from_when_windows_are_known(settings: Connections) -> N
     assert "L|S, as of 2026-03-02 12:00:00, windows known from 2026-03-01 11:00:00" in text
     assert "2026-03-02 11:00:00 to 2026-03-02 12:00:00         6  can still grow" in text
     assert "selling sessions of 7 days: 2" in text
+    assert "2 in 1 window\n" in text
+    assert text.endswith("6 in 2 windows")
     assert report.as_json()["hops"]["hour"][0]["units"] == 6
 
 
