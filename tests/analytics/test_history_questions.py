@@ -14,6 +14,8 @@ from analytics.history.opened import Request, open_history
 from analytics.history.questions import questions
 from tests.analytics.histories import POLICY, START, Generated, _iso, _Writer
 from tests.analytics.two_runs import Home, a_home
+from webui.desks.history.wording import column_title
+from webui.translation.recorded import ANSWERS, QUESTIONS
 
 PAGE = Path(__file__).parents[2] / "docs" / "roles" / "analyst.md"
 DAY = timedelta(days=1)
@@ -79,6 +81,13 @@ def test_a_document_is_read_with_the_function_of_spark(duck: DuckHistory) -> Non
     statement = 'SELECT get_json_object(\'{"a": {"b": "c"}}\', \'$.a.b\') AS found'
 
     assert duck.rows(statement) == [{"found": "c"}]
+
+
+def test_pages_translate_every_question_and_the_columns_of_its_answer(duck: DuckHistory) -> None:
+    answers = [answer for one in questions() for answer in duck.run(one.statement)]
+
+    assert tuple(one.text for one in questions()) == QUESTIONS
+    assert {column_title(name) for answer in answers for name in answer.columns} == {*ANSWERS}
 
 
 def test_every_question_has_a_note_without_signs_of_sql() -> None:

@@ -1,5 +1,6 @@
 """Texts of pages in German that appear only in some states, which no walk through the pages has."""
 
+from importlib import import_module
 from uuid import uuid4
 
 import psycopg
@@ -11,6 +12,7 @@ from tests.ledger.pages import person
 from tests.ledger.planted import plant_history
 from tests.ledger.rows import reorder_proposal
 from tests.ledger.test_access_matrix import body
+from webui.translation.recorded import JOBS, QUESTIONS
 
 REVIEW = "/history/reviews/900001/"
 
@@ -68,3 +70,24 @@ def test_a_need_without_a_supplier_says_so(ledger: psycopg.Connection) -> None:
 
     assert "· Kein Lieferant" in page
     assert "No supplier" not in page
+
+
+def test_what_programs_record_is_translated(ledger: psycopg.Connection) -> None:
+    emptied(ledger)
+    ledger.execute(
+        "INSERT INTO app.action_log (actor, action, subject) VALUES ('ann', 'confirm_order', 'L|S')"
+    )
+    question = {"name": "shrink", "text": QUESTIONS[7], "statement": "SELECT 1"}
+    import_module("ledger.requests.execution").write_snapshot({"questions": [question]})
+    client = in_german(person("operator"))
+
+    log, asked = body(client.get("/system/audit/")), body(client.get("/history/questions/"))
+
+    assert 'title="confirm_order">Bestellung bestätigen</td>' in log
+    assert asked.count("Welche Filialen verlieren wie viele Stück, und warum?") == 2
+    assert QUESTIONS[7] not in asked
+
+
+@pytest.mark.usefixtures("ledger")
+def test_every_job_of_the_automation_is_in_the_catalogues() -> None:
+    assert tuple(import_module("ledger.automation.__main__").jobs()) == JOBS

@@ -19,6 +19,7 @@ from tests.translation.pseudo import pseudo
 from webui.translation.__main__ import updated
 from webui.translation.catalogues import compile_catalogues, mo_bytes
 from webui.translation.po import Entry, read_po, write_po
+from webui.translation.recorded import ACTIONS
 from webui.translation.sources import (
     Found,
     of_module,
@@ -33,6 +34,8 @@ from webui.translation.words import WORDS
 LINES = ("add", "total", "note")
 LOCALE = PROJECT / "webui/locale"
 CATALOGUES = sorted(LOCALE.glob("*/LC_MESSAGES/*.po"))
+# Functions that write to the audit log. An action is their argument `action`, or their first one.
+LOGS = ("log_action", "_log", "_log_change", "note")
 PARTS = re.compile(r"%\(\w+\)s|%%|\{\w+\}|<[^>]*>")
 
 
@@ -176,3 +179,26 @@ def test_every_line_of_an_explanation_has_a_label_in_the_catalogues() -> None:
 
     assert "packed_units" in names
     assert {name for name in names if formatting.label(note(name, 1)) not in WORDS} == set()
+
+
+def logged_actions() -> set[str]:
+    """Return the actions that modules write as literals into the audit log."""
+    paths = [path for package in ("ledger", "webui") for path in (PROJECT / package).rglob("*.py")]
+    calls = [
+        node
+        for path in paths
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call)
+        and getattr(node.func, "attr", getattr(node.func, "id", "")) in LOGS
+    ]
+    named = [one.value for call in calls for one in call.keywords if one.arg == "action"]
+    found = [*named, *(call.args[0] for call in calls if call.args)]
+    return {str(one.value) for one in found if isinstance(one, ast.Constant)}
+
+
+def test_every_action_of_the_audit_log_is_in_the_catalogues() -> None:
+    actions = logged_actions()
+
+    assert {"send_order", "plan_transfer", "login", "price_kill_switch"} <= actions
+    # `webui.readmodel.logged` has a name of its own for the stop of prices.
+    assert actions - {*ACTIONS} == {"price_kill_switch"}

@@ -22,6 +22,7 @@ from inventory.tables import (
     stock_count,
 )
 from ledger.access.roles import ROLES
+from webui.translation.recorded import RECORDED
 
 # Codes as the database, files and the API write them, with underscores.
 _CODES: Final = (
@@ -142,6 +143,7 @@ WORDS: Final = frozenset(
         *(code.replace("_", " ") for code in (*_CODES, *_KINDS, *_CODES_OF_TABLES)),
         *(*_FIELDS, *_NOTES, *_LABELS, *_DAYS, *_CHOICES, *TITLES.values(), *LABELS.values()),
         *_STOP_REASONS,
+        *RECORDED,
         *(*SENTENCES.values(), *URGENCIES.values(), *CAUSES, *(name for name, _ in SPANS)),
         *(text for family in FAMILIES.values() for text in (family.label, family.summary)),
     }
