@@ -168,8 +168,14 @@ def test_the_audit_log_is_filtered_by_person_object_action_and_day(
     assert shown("operator", "?object=L") == ["L|S"]
     assert shown("operator", "?action=price") == ["L|S"]
     assert shown("operator", "?since=2000-01-01&until=2000-01-02") == []
-    page = person("operator").get("/system/audit/?since=yesterday").content.decode()
-    assert "“yesterday” is not a day" in page
+
+
+def test_the_audit_log_refuses_a_malformed_day(log: psycopg.Connection) -> None:
+    answer = person("operator").get("/system/audit/?since=yesterday")
+
+    assert answer.status_code == 422
+    assert "“yesterday” is not a day like 2026-11-24. No row is shown." in answer.content.decode()
+    assert shown("operator", "?since=yesterday") == shown("operator", "?until=zz") == []
 
 
 def test_an_entry_shows_the_values_before_and_after(log: psycopg.Connection) -> None:

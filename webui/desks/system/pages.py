@@ -80,7 +80,9 @@ def audit(request: HttpRequest) -> HttpResponse:
     wanted = log.AuditFilter(**texts, since=since, until=until, rules=rules)
     before = _given(request, "before")
     actor = request.user.get_username()
-    found = log.entries(wanted, whose, actor, int(before) if is_digits(before) else None)
+    wrong_days = [text for text in days.values() if text and _day(text) is None]
+    last = int(before) if is_digits(before) else None
+    found = [] if wrong_days else log.entries(wanted, whose, actor, last)
     shown = found[: log.PAGE_ROWS]
     query = {"whose": whose, **texts, **days, **({"rules": "1"} if rules else {})}
     context = {
@@ -90,14 +92,14 @@ def audit(request: HttpRequest) -> HttpResponse:
         "whose": whose,
         "choices": [(each, f"?{urlencode(query | {'whose': each})}") for each in choices],
         "locations": locations(),
-        "wrong_days": [text for text in days.values() if text and _day(text) is None],
+        "wrong_days": wrong_days,
         "is_filtered": any((*texts.values(), *days.values())),
         "first_url": f"?{urlencode(query)}" if before else "",
         "next_url": f"?{urlencode(query | {'before': shown[-1].id})}"
         if len(found) > len(shown)
         else "",
     }
-    return render_page(request, "system/audit.html", context)
+    return render_page(request, "system/audit.html", context, status=422 if wrong_days else 200)
 
 
 def _day(text: str) -> date | None:
