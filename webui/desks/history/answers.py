@@ -3,7 +3,7 @@
 import csv
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 from uuid import uuid4
 
@@ -18,6 +18,7 @@ from webui.desks.history.cards import card_of, newest_cards, runs_of
 from webui.desks.history.views import known
 from webui.desks.history.wording import answer_title, cell_text, is_number
 from webui.shell.commands import query_text
+from webui.shell.desk import Refusal
 from webui.shell.page import render_page
 from webui.shell.spreadsheet import safe_text
 
@@ -57,6 +58,11 @@ class _Echo:
 @requires(SEE_HISTORY, company=True)
 def questions(request: HttpRequest) -> HttpResponse:
     """Show the prepared questions, a field for an SQL statement, and the newest requests."""
+    return show_questions(request, None)
+
+
+def show_questions(request: HttpRequest, refusal: Refusal | None) -> HttpResponse:
+    """Show the page *Questions*, after a refusal with the typed texts in their fields."""
     found = snapshot()
     asked = newest_cards(request.user.get_username(), kinds.QUESTION, kinds.QUERY)
     context = {
@@ -67,8 +73,12 @@ def questions(request: HttpRequest) -> HttpResponse:
         "is_open": any(card.request.is_open for card in asked),
         "command_id": uuid4(),
         "longest": kinds.LONGEST_STATEMENT,
+        # Each typed text is in its field, so the message need not repeat it.
+        "refusal": refusal and replace(refusal, form={}),
+        "typed": refusal.form if refusal else {},
     }
-    return render_page(request, "history/questions.html", context)
+    status = 200 if refusal is None else refusal.status
+    return render_page(request, "history/questions.html", context, status=status)
 
 
 @require_GET

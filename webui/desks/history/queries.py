@@ -12,12 +12,13 @@ from webui.desks.history.wording import CLASSES, REORDER, column_title
 PAGE_ROWS: Final = 50
 MOST_PROOFS: Final = 60
 
+# `backfill diff` names the group of differences without a supplier or reason `-`.
 _FITS: Final = """
 WHERE d.request = %(request)s AND d.kind = %(kind)s
   AND (%(how)s = '' OR d.how = %(how)s)
   AND (%(store)s = '' OR d.store = %(store)s)
-  AND (%(supplier)s = '' OR d.supplier = %(supplier)s)
-  AND (%(reason)s = '' OR d.reason = %(reason)s)
+  AND (%(supplier)s = '' OR coalesce(nullif(d.supplier, ''), '-') = %(supplier)s)
+  AND (%(reason)s = '' OR coalesce(nullif(d.reason, ''), '-') = %(reason)s)
   AND (%(week)s = '' OR d.week = %(week)s)
   AND (%(key)s = '' OR d.inv_key = %(key)s)
 """

@@ -2,11 +2,11 @@
 
 from django.urls import path
 
-from webui.desks.history import answers, differences, reviews, views
+from webui.desks.history import answers, asking, differences, reviews, views
 
 urlpatterns = [
     path("history/", views.history, name="history"),
-    path("history/ask", views.ask, name="history-ask"),
+    path("history/ask", asking.ask, name="history-ask"),
     path("history/requests/<int:number>/", views.request_page, name="history-request"),
     path("history/requests/<int:number>/act", views.act, name="history-act"),
     path("history/differences/", differences.comparisons, name="history-differences"),

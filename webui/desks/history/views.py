@@ -1,10 +1,8 @@
 """Runs and requests of the analyst desk, and the recorded proofs."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
-from urllib.parse import urlencode
 from uuid import uuid4
 
 from django.http import Http404, HttpRequest, HttpResponse
@@ -13,10 +11,8 @@ from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_POST
 
 from cdc.contracts import history_requests as kinds
-from ledger.kernel.errors import ServiceError
-from ledger.messages import gettext_noop
 from ledger.requests.queries import DONE, Request, request_with, result_of, snapshot
-from ledger.requests.service import ask_history, cancel_request, confirm_request
+from ledger.requests.service import cancel_request, confirm_request
 from webui.accounts.roles import SEE_HISTORY, requires
 from webui.desks.history.cards import (
     card_of,
@@ -25,12 +21,11 @@ from webui.desks.history.cards import (
     present_run,
     runs_of,
 )
-from webui.desks.history.forms import CONFIRM, ActForm, AskForm
+from webui.desks.history.forms import CONFIRM, ActForm
 from webui.desks.history.queries import recorded_proofs, switches
-from webui.desks.history.wording import KINDS, cell_text, command_text
-from webui.shell.commands import run_and_redirect, run_command
+from webui.desks.history.wording import cell_text, command_text
+from webui.shell.commands import run_command
 from webui.shell.desk import Refusal
-from webui.shell.fields import is_digits
 from webui.shell.page import render_page
 
 # Fields of a command's report that the page of its request shows, in this order.
@@ -46,10 +41,11 @@ _COUNTS: Final = ("equal", "only_former", "only_new", "changed", "explanation", 
 @requires(SEE_HISTORY, company=True)
 def history(request: HttpRequest) -> HttpResponse:
     """Show the archive, the progress of runs, the newest requests, and a form for a new run."""
-    return _show(request, None)
+    return show_runs(request, None)
 
 
-def _show(request: HttpRequest, refusal: Refusal | None) -> HttpResponse:
+def show_runs(request: HttpRequest, refusal: Refusal | None) -> HttpResponse:
+    """Show the page *Runs*, after a refusal with the typed texts."""
     actor = request.user.get_username()
     cards, found, decided = newest_cards(actor), snapshot(), switches()
     runs = runs_of(found)
@@ -68,38 +64,6 @@ def _show(request: HttpRequest, refusal: Refusal | None) -> HttpResponse:
     }
     status = 200 if refusal is None else refusal.status
     return render_page(request, "history/runs.html", context, status=status)
-
-
-@require_POST
-@requires(SEE_HISTORY, company=True)
-def ask(request: HttpRequest) -> HttpResponse:
-    """Record a request for the prover, and redirect to the page that shows its result."""
-    form = AskForm(request.POST)
-
-    def work() -> tuple[str, str]:
-        wanted, page = form.wanted(), ""
-        if wanted.kind == kinds.EXPLAIN:
-            page = _key_url(wanted.arguments, form.text("difference"))
-        actor, command_id = request.user.get_username(), form.cleaned()["command_id"]
-        number = ask_history(wanted, actor=actor, command_id=command_id)
-        if page:
-            return gettext("Asked for the explanation."), page
-        return gettext("Asked: %(kinds)s.") % {"kinds": KINDS[wanted.kind]}, reverse(
-            "history-request", args=[number]
-        )
-
-    def show(message: str, status: int) -> HttpResponse:
-        return _show(request, Refusal("", message, form.typed, status))
-
-    return run_and_redirect(request, work, show)
-
-
-def _key_url(arguments: Mapping[str, str], difference: str) -> str:
-    if not is_digits(difference):
-        field = "form"
-        raise ServiceError(field, difference, gettext_noop("this page is out of date: reload it"))
-    target = reverse("history-key", args=[int(difference)])
-    return f"{target}?{urlencode({'key': arguments.get('key', '')})}"
 
 
 @require_GET
