@@ -42,6 +42,7 @@ async function open(dialog, detector, found) {
     says.textContent = text("The camera can’t be used. Allow it for this page in the browser, or type the code.");
     return;
   }
+  stop(video); // the permission for an earlier opening may have come late, too
   video.srcObject = stream;
   // The person may have closed the dialog while the browser asked for the permission.
   if (!dialog.open) return stop(video);

@@ -161,7 +161,11 @@ class Queue {
     const entry = { id: newId(), sku, units, at: Date.now() };
     this.waiting.push(entry);
     // One storage item per entry, so that two windows never overwrite each other's entries.
-    localStorage.setItem(this.prefix + entry.id, JSON.stringify(entry));
+    try {
+      localStorage.setItem(this.prefix + entry.id, JSON.stringify(entry));
+    } catch {
+      // The storage is full: this page keeps the entry until it is sent.
+    }
     this.show(entry, "waiting");
     this.send();
   }
@@ -216,7 +220,8 @@ class Queue {
       return "stop";
     }
     if (answer.status >= 500 || answer.status === 429) return "again";
-    const said = await answer.json();
+    const said = await answer.json().catch(() => null);
+    if (said === null) return "again"; // a proxy has answered, or the connection ended
     if (!answer.ok) {
       this.refuse(said.error);
       this.tell(counted("{number} entry was not sent.", "{number} entries were not sent.", this.length));
