@@ -247,9 +247,10 @@ def test_approving_needs_the_password_of_the_named_person(command: Any, service:
     assert "wrong name or password for olga; nothing was written" in str(wrong.exception)
     assert right.exit_code == 0, right.exception
     steps = [line.split("  ")[0] for line in right.stdout.splitlines()[-3:]]
-    assert steps == ["next", "then", "at last"], right.stdout
-    assert "inventory backfill publish 3 --code TREE" in right.stdout
-    assert f"inventory backfill shadow 3 --code TREE --approval {DIGEST[:12]}" in right.stdout
+    expected = ["in the source tree of its rules", "after the publication", "at last"]
+    assert steps == expected, right.stdout
+    assert "inventory backfill publish 3 --code ." in right.stdout
+    assert f"inventory backfill shadow 3 --code . --approval {DIGEST[:12]}" in right.stdout
     assert f"inventory backfill cutover 3 --approval {DIGEST[:12]}" in right.stdout
     assert "olga" in listed.stdout
     assert "approved" in listed.stdout
