@@ -294,6 +294,8 @@ def unexpected(directory: Path) -> list[Path]:
     attempts = {Path(row.directory) for row in rows}
     expected = {directory / name for name in (PLAN_FILE, RUN_FILE, RUN_MANIFEST, LOCK)}
     expected |= set((directory / "code").glob("*.zip"))
+    # The directory is empty if the only job was killed after its last unit.
+    expected |= {directory / EVENTS}
     expected |= {path for path in (directory / EVENTS).rglob("*") if ".inprogress" not in path.name}
     expected |= {file for attempt in attempts for file in attempt.iterdir()}
     known = {parent for path in expected for parent in path.parents} | expected
