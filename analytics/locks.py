@@ -30,6 +30,17 @@ def exclusive(path: Path) -> Iterator[bool]:
         yield True
 
 
+@contextmanager
+def in_turn(path: Path) -> Iterator[None]:
+    """Wait for the lock of `path`, and hold it until the block ends. Only the owner can open it."""
+    lock = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(lock)
+
+
 def holder(path: Path) -> str:
     """Return the process id that the last holder has written, or `unknown`."""
     try:

@@ -22,7 +22,7 @@ def escape_unencodable() -> None:
     """Let standard output print a character that its encoding lacks as a Python escape.
 
     By default, such a character ends the command with a `UnicodeEncodeError`. In a locale without
-    UTF-8, it may be a mark of a table. In one with UTF-8, it is a byte of a path that is no UTF-8.
+    UTF-8, it may be a mark of a table. In one with UTF-8, it is a byte of a path that is not UTF-8.
     """
     stream = sys.stdout
     if not isinstance(stream, TextIOWrapper):  # None if the command was started with `>&-`

@@ -138,7 +138,7 @@ def _run() -> None:
     """Run the command.
 
     Raises:
-        StackError: an argument has bytes that are no UTF-8. Only paths may have such bytes.
+        StackError: an argument has bytes that are not UTF-8. Only paths may have such bytes.
     """
     try:
         app()

@@ -5,15 +5,14 @@ services twice a second. A file survives the end of the command, and reading it 
 effect. A message to the process would have neither property.
 """
 
-import fcntl
 import json
-import os
 import shlex
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field, replace
 from typing import Final
 
+from analytics.locks import in_turn
 from cdc.contracts.topics import PARTITIONS
 from deploy.errors import StackError
 from deploy.stack.context import WORKER_PREFIX, Context, worker_names
@@ -92,15 +91,9 @@ def read_requested(home: Home) -> RequestedState | None:
         raise StackError(message, repair=repair) from error
 
 
-@contextmanager
-def exclusive_request(home: Home) -> Iterator[None]:
-    """Hold the lock under which a command reads the request and writes the changed one."""
-    lock = os.open(home.path / f"{_FILE}.lock", os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(lock)
+def exclusive_request(home: Home) -> AbstractContextManager[None]:
+    """Return the lock under which a command reads the request and writes the changed one."""
+    return in_turn(home.path / f"{_FILE}.lock")
 
 
 def write_requested(home: Home, requested: RequestedState) -> None:

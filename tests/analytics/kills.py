@@ -1,4 +1,4 @@
-"""`kill -9` at random moments of a run: `python -m tests.analytics.kills --seed 7 --engine local`.
+"""Kill processes of a run at random moments: `python -m tests.analytics.kills --seed 7`.
 
 Each round starts `inventory backfill run` anew, kills one of its processes and waits until the
 command has ended. The same command must then give the digest of an undisturbed run. No process may

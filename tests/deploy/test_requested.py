@@ -3,9 +3,8 @@
 import os
 import signal
 import threading
-import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -264,11 +263,10 @@ def test_more_workers_than_partitions_are_refused(count: int) -> None:
         RequestedState(2).scaled(count)
 
 
-def test_requests_of_two_commands_at_once_are_both_kept(
-    home: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def running(home: Home, *names: str) -> dict[str, ServiceRuntime]:
+    """Record a ready stack with these services and two requested workers. Return the services."""
     me = identify(os.getpid())
-    services = {name: ServiceRuntime(state="running") for name in ("web", "kafka")}
+    services = {name: ServiceRuntime(state="running") for name in names}
     write_requested(home, RequestedState(2))
     write_runtime(
         home,
@@ -276,12 +274,23 @@ def test_requests_of_two_commands_at_once_are_both_kept(
             phase="ready", supervisor_pid=me.pid, supervisor_ticks=me.started, services=services
         ),
     )
+    return services
 
-    def slowly(place: Home, requested: RequestedState) -> None:
-        time.sleep(0.2)  # the other command reads meanwhile
+
+def test_requests_of_two_commands_at_once_are_both_kept(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    services = running(home, "web", "kafka")
+
+    read = threading.Barrier(2)
+
+    def write(place: Home, requested: RequestedState) -> None:
+        # Without the lock, both commands meet here, so each has read before one of them writes.
+        with suppress(threading.BrokenBarrierError):
+            read.wait(0.2)
         write_requested(place, requested)
 
-    monkeypatch.setattr(service_commands, "write_requested", slowly)
+    monkeypatch.setattr(service_commands, "write_requested", write)
     commands = [threading.Thread(target=service_commands.hold, args=(home, n)) for n in services]
 
     for command in commands:
@@ -297,15 +306,7 @@ def test_requests_of_two_commands_at_once_are_both_kept(
 def test_two_commands_at_once_do_not_stop_the_last_worker(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    me = identify(os.getpid())
-    services = {name: ServiceRuntime(state="running") for name in ("worker-1", "worker-2")}
-    write_requested(home, RequestedState(2))
-    write_runtime(
-        home,
-        Runtime(
-            phase="ready", supervisor_pid=me.pid, supervisor_ticks=me.started, services=services
-        ),
-    )
+    services = running(home, "worker-1", "worker-2")
     read = threading.Barrier(2)
     refused: list[str] = []
 

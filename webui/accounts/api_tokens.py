@@ -211,7 +211,7 @@ def end_tokens(person_id: int, actor: str) -> int:
 
 
 def end_tokens_of_person(user: User, actor: str) -> int:
-    """End a person's tokens, for example after a new password; return how many have ended.
+    """End a person's tokens, for example after a new password. Return the number of ended tokens.
 
     An account without a password is a service account: nobody logs in to it, and it keeps its
     tokens. Call this inside the caller's transaction and before a password is set.

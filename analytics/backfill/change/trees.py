@@ -5,23 +5,21 @@ tree and one logic revision. A tree is written under a temporary name and rename
 command leaves no incomplete tree.
 """
 
-import fcntl
 import hashlib
 import io
-import os
 import re
 import shutil
 import subprocess
 import tarfile
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
 from analytics.backfill.change.parameters import text_of
 from analytics.damage import Damage
 from analytics.engines.code import ROOT, hash_of
+from analytics.locks import in_turn
 from inventory.parameters.overlay import Overlay
 
 PACKAGES: Final = (
@@ -83,20 +81,10 @@ def write_overlay_tree(
         NoSourceTree: the release of `base` supports no parameters, or `base` already sets some.
     """
     _refuse_base(base)
-    with _only_writer(trees):
-        return _overlay_tree(trees, overlay, base, revision)
-
-
-@contextmanager
-def _only_writer(trees: Path) -> Iterator[None]:
-    """Hold a lock, so that no other command chooses the same number at the same time."""
     trees.mkdir(parents=True, exist_ok=True)
-    directory = os.open(trees, os.O_RDONLY)
-    try:
-        fcntl.flock(directory, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(directory)
+    # Two commands at once would choose the same number.
+    with in_turn(trees.with_name(f"{trees.name}.lock")):
+        return _overlay_tree(trees, overlay, base, revision)
 
 
 def _overlay_tree(trees: Path, overlay: Overlay, base: Path, revision: int | None) -> Path:
