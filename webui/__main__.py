@@ -73,7 +73,8 @@ def encrypt_stored_secrets() -> None:
     try:
         if found := encrypt_stored():
             log.info(
-                "encrypted authenticator secrets that were stored in plain text", secrets=found
+                "authenticator secrets were stored in plain text and are now encrypted",
+                secrets=found,
             )
     except DatabaseError as failure:
         log.warning(

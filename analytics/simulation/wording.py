@@ -107,7 +107,7 @@ def _changed_notes(report: Report) -> Iterator[str]:
 
 
 def _off_note(report: Report) -> str:
-    """Return the line about time in which the log's policies have replenishment off."""
+    """Return the line that states for how much of the time replenishment is off in the log."""
     is_warning = report.off_permille >= WARNED_OFF_PERMILLE
     return (
         f"{'warning: ' if is_warning else ''}the log's parameters have replenishment off for "

@@ -21,7 +21,7 @@ _PIECES: Final = (64 << 20, 1 << 20, 1 << 12)
 
 
 def state_faults() -> Iterator[Fault]:
-    """Yield faults of data that can be restored from another store."""
+    """Yield faults that damage snapshots, the consumer group or the archive, or fill the disk."""
     at_work = Expected(never_broken, is_well)
     yield Fault("damage snapshots", _damage_snapshots, lambda _: at_work)
     yield Fault("remove group", _remove_group, lambda _: Expected(_halts, mentions(*_WORKERS)))

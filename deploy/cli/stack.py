@@ -252,8 +252,8 @@ def move(
         output.console.print(f"{home.path} is now a link to {target}")
     else:
         output.console.print(
-            f"{home.path} can't become a link and keeps its files; its link {MOVED_TO!r} leads"
-            f" every command to the copy in {target}"
+            f"copied to {target}, which every command now uses. {home.path} can't become a link: it"
+            f" keeps the old files, and its link {MOVED_TO} names the copy"
         )
 
 

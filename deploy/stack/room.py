@@ -75,7 +75,7 @@ def new_in(place: Path, home: Home) -> Path:
 
 
 def candidates() -> tuple[Path, ...]:
-    """Return directories to which this account may write, the usual ones before mount points."""
+    """Return writable directories: the usual ones for data, the home directory, mount points."""
     own = filter(None, [os.environ.get("HOME")])
     names = (*_USUAL, *own, *_mount_points())
     # The slash makes the answer False for a file. It is also False for an unreachable directory.

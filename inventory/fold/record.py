@@ -222,8 +222,8 @@ def _recounted(stock: Stock, windows: dict[int, WindowRow], change: Change) -> S
     """Return the stock with the row's former count replaced by the count of the after-image.
 
     If the after-image is no approved count, the former count is only removed. The former count is
-    found by its id, because its values may differ from the before-image. After a rejected change,
-    for example, the state still has the older count (domain.md 11.2).
+    found by the row's id, because the state may have other values of it than the before-image.
+    After a rejected change, for example, the state still has the older count (domain.md 11.2).
     """
     old, new = approved(change.before), approved(change.after)
     for count in (old, new):

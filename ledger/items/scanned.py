@@ -1,9 +1,9 @@
 """The product of a scanned or typed code: SKU, GTIN or number of a supplier.
 
-A text is compared with these, in this order: known SKUs, GTINs, suppliers' numbers in upper or
-lower case, and known SKUs after conversion to upper case. A GTIN may be part of an element string
-or link (`ledger.items.gtin`). A code must match exactly: a code with a wrong digit never finds the
-product with the most similar code.
+A text is compared with known SKUs, then with GTINs and suppliers' numbers. The case of a supplier's
+number doesn't matter. If nothing matches, the text in upper case is compared with known SKUs. A
+GTIN may be part of an element string or link (`ledger.items.gtin`). There is no search for similar
+codes: a code with a wrong digit finds no product.
 """
 
 from collections.abc import Sequence

@@ -141,10 +141,10 @@ def live_and_run(settings: Connections, a: str, b: str) -> tuple[Live, LiveAndRu
 
 
 def sides_of(live: Live, run: ComparedRun, archive: Location, *, is_live_a: bool) -> LiveAndRun:
-    """Return both sides.
+    """Return the live state and the run as the two sides of the comparison.
 
     Raises:
-        NotComparable: the run read another topic than the broker's.
+        NotComparable: the topic was deleted and created again since the run read it.
     """
     if run.plan.source_topic_id != live.topic_id:
         problem = (

@@ -219,8 +219,8 @@ def _silent(numbers: Numbers) -> str:
     since = when(datetime.fromisoformat(numbers["silent_since"]))
     lines = counted_text(int(numbers["lines_of_seven_days"]), "line")
     return gettext(
-        "No sale since the hour of %(since)s; the same hours of the seven days before had "
-        "%(lines)s."
+        "The last sale was in the hour of %(since)s. On the seven days before, the same hours had "
+        "%(lines)s of sales in total."
     ) % {"since": since, "lines": lines}
 
 
