@@ -31,7 +31,7 @@ class WorkerSettings(StreamSettings):
 
     A worker stops once more than `undecodable_permille` of a partition's last 1,000 records can't
     be decoded. An operator can raise this limit, but should first check that the undecodable
-    records are no changes of rows.
+    records contain no changes of rows.
     """
 
     worker_id: str = Field(default="worker-1", pattern="^[A-Za-z0-9_-]{1,64}$")

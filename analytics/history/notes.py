@@ -58,9 +58,10 @@ _POLICY: Final = {
     "cap_permille": "largest raise of the regular price",
     "lead_minutes": "least time from the proposal of a price to its effect",
     "cooldown_hours": "time between two price changes",
-    "no_touch_from": "no proposed price may start at this time or later "
-    "(except signal below_floor)",
-    "no_touch_until": "no proposed price may start before this time (except signal below_floor)",
+    "no_touch_from": "end of the time in which proposed prices may start, exclusive; null: no end "
+    "(signal below_floor: always)",
+    "no_touch_until": "start of the time in which proposed prices may start; null: no start "
+    "(signal below_floor: always)",
     "prior_rule": "rule for the prior price: plain or progressive (domain.md 6.2)",
     "scarce_enabled": "true if the signal `scarce` applies",
     "scarce_days": "cover below which an item is scarce",
@@ -68,7 +69,8 @@ _POLICY: Final = {
     "idle_days": "days without a sale after which an item is idle",
     "restore_days": "cover below which the price step of a markdown goes back by one",
     "auto_permille": "largest price change that a rule may approve",
-    "phantom_lambda_micro": "demand expected since the last sale, at which a phantom is suspected",
+    "phantom_lambda_micro": "an item is a phantom suspect if demand since its last sale would have "
+    "been at least this",
 }
 _FACTS: Final = {
     "source": "system that sent the sale",
@@ -168,11 +170,12 @@ _DIFFERENCES: Final = {
     "course": "number of pairs with the same result, but reached at other records",
     "explanation": "number of pairs that differ only in the steps of their computation",
     "units": "last open quantity",
-    "groups.units": "sum of the last open quantities",
+    "groups.units": "sum of the last open quantities, without the class `explanation`",
     "minor": "last open quantity times unit cost",
-    "prices.delta_minor": "new price of B minus new price of A; a run without a proposal counts "
-    "with the old price in the other run's proposal",
-    "groups.minor": "sum of last open quantity times unit cost; 0 for price proposals",
+    "prices.delta_minor": "new price of B minus new price of A; if a run has no proposal, "
+    "the old price of the other run's proposal takes its place",
+    "groups.minor": "sum of last open quantity times unit cost, without the class `explanation`; "
+    "0 for price proposals",
     "groups.delta_minor": "sum of `delta_minor` of the group's needs or price proposals",
     "status": "status of the newest revision",
 }

@@ -397,4 +397,4 @@ def fetch() -> None:
     from deploy.stack import class_data  # noqa: PLC0415 -- only this verb needs the JVM parts
 
     class_data.ensure(output.console.print)
-    output.console.print("the JVM parts are here and verified")
+    output.console.print("Kafka, Connect and Debezium are downloaded, and their checksums match")

@@ -55,7 +55,7 @@ def services(home: Home, seen: StackState) -> Row:
 
 
 def workers(home: Home) -> Row:
-    """Check that no service ends again and again. A restart doesn't repair such a service."""
+    """Report services that end again and again, each with its repair: a restart doesn't help."""
     found = halted(home)
     told = "; ".join(each.description for each in found)
     if not found:

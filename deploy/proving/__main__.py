@@ -92,7 +92,7 @@ def newest_proof_s() -> float | None:
 
 
 def run(prover: Prover, runner: Runner, heartbeat: Heartbeat, stop: threading.Event) -> None:
-    """Prove when due, and execute requests of the page History, until `stop` is set."""
+    """Run the nightly proof and the requests of the page History when due, until `stop` is set."""
     try:
         while not stop.is_set():
             heartbeat.write_if_due(prover.detail | {"executing": runner.is_executing})

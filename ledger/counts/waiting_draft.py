@@ -33,7 +33,7 @@ class WaitingDraft:
     def counter(self) -> str | None:
         """The name of the person who counted.
 
-        If another system sent the count without this name, return the account that recorded the row.
+        If another system sent the count without this name, return the account of the row.
         """
         return self.counted_by or self.recorded_by
 

@@ -219,7 +219,7 @@ def record_past_counts(*, rows: Sequence[PastCount], actor: str | None = None) -
 
 
 def record_past_adjustments(*, rows: Sequence[PastAdjustment], actor: str | None = None) -> int:
-    """Write booked corrections; return the number written."""
+    """Write booked adjustments; return the number written."""
     for row in rows:
         checks.integer("quantity_units", row.quantity_units, 1)
     return _write(_ADJUSTMENTS, rows, actor)

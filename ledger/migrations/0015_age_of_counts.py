@@ -1,8 +1,8 @@
-"""The 48 hours of a count start at its business time, as everywhere (docs/domain.md 2.1, 2.4).
+"""SQL refuses to change or void an approved count 48 hours after its business time.
 
-If a device's clock is days ahead, `occurred_at` of a count is in the future. Its business time is
-then `recorded_at`, and the workers fold that day. If the 48 hours started at `occurred_at`, the
-count could still change days after its business time.
+If a device's clock is days ahead, `occurred_at` of a count is in the future, and its business time
+is `recorded_at` (docs/domain.md 2.1, 2.4). If the 48 hours started at `occurred_at`, SQL would
+still allow a change that the workers reject, because the day of the count is before the horizon.
 """
 
 from django.db import migrations

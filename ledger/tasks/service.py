@@ -64,7 +64,7 @@ class _Mark:
 
 @dataclass(frozen=True, slots=True)
 class _Acknowledged:
-    """The result of an acknowledgement as it is stored: the variance in units."""
+    """The stored result of `acknowledge_variance`: the variance of the count, in units."""
 
     variance_units: int
 

@@ -59,7 +59,7 @@ class Gaps:
         self._observed(owned).has_deliveries = True
 
     async def wait_until_done(self) -> None:
-        """Wait until no gap is being folded."""
+        """Wait until a running `read` has ended."""
         async with self._reading:
             pass
 

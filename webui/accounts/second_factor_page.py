@@ -70,7 +70,9 @@ def _enrolled(request: HttpRequest, user: User, attempt: Attempt) -> HttpRespons
 
 def _removed(request: HttpRequest, user: User, attempt: Attempt) -> HttpResponse:
     if second_factor.is_required(user):
-        messages.error(request, gettext("Your role needs a second factor. It was kept."))
+        messages.error(
+            request, gettext("Your role needs a second factor. The second factor was not removed.")
+        )
         return redirect("second-factor")
     try:
         factor = second_factor.accept(user, CodeForm(request.POST).typed)

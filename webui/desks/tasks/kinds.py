@@ -112,8 +112,8 @@ def _phantom(numbers: Numbers) -> str:
     # The next step is a blind count, so the text has no units on hand. It uses the demand before
     # the last sale. Other pages show the present demand, which is lower.
     return gettext(
-        "Units are recorded, but none was sold in %(quiet)s while the store was open. At the "
-        "former demand, about %(expected)s would have been sold."
+        "The system shows units in stock, but none was sold in %(quiet)s of opening time. At the "
+        "demand before the last sale, about %(expected)s would have been sold."
     ) % {"quiet": quiet, "expected": expected}
 
 
