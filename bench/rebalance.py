@@ -32,7 +32,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Stale:
-    """One step of one round.
+    """The measurement of one step in one round.
 
     `median_s` and `longest_s` are times from the commit of a sale until a worker showed the sale.
     """

@@ -67,7 +67,8 @@ def encrypt_stored_secrets() -> None:
     # A key generated for this process is lost when it ends. Nobody could then decrypt the secrets.
     if "secret_key" not in django_settings.ENVIRONMENT.model_fields_set:
         log.warning(
-            "INVENTORY_SECRET_KEY is not set: sessions and second factors end with this process"
+            "INVENTORY_SECRET_KEY is not set, so this process uses a temporary key. When it ends, "
+            "sessions end, and secrets of second factors that were stored meanwhile are lost"
         )
         return
     try:
@@ -78,7 +79,8 @@ def encrypt_stored_secrets() -> None:
             )
     except DatabaseError as failure:
         log.warning(
-            "stored authenticator secrets were not encrypted; each login encrypts its own",
+            "stored authenticator secrets were not encrypted; the next login of each person "
+            "encrypts that person's secret",
             error=type(failure).__name__,
         )
     finally:

@@ -230,10 +230,13 @@ def _keep(parts: Path, directory: Path, report: Report) -> None:
 
 
 def _replace(parts: Path, directory: Path) -> None:
-    """Move `parts` to `directory`. An earlier result is at `parts` afterwards, or deleted.
+    """Move `parts` to `directory`. An earlier result in `directory` moves to `parts`.
 
-    An equal simulation may end at the same time, so `directory` can appear at any moment. If the
-    rename fails for another reason than files in `directory`, an earlier result stays.
+    If the file system can't exchange two paths, the earlier result is deleted instead. An equal
+    simulation may end at the same time, so `directory` can appear at any moment.
+
+    Raises:
+        OSError: the first rename failed, but not with ENOTEMPTY or EEXIST. Nothing was moved.
     """
     try:
         parts.rename(directory)

@@ -52,7 +52,7 @@ class Report:
 
     @property
     def period(self) -> tuple[str, str] | None:
-        """Return the first item's start and the last item's end as texts in UTC."""
+        """Return the earliest start and latest end of the items' periods as UTC texts, or None."""
         found = self.found.period
         return None if found is None else (time_text(found[0]), time_text(found[1]))
 

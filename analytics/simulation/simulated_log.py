@@ -1,6 +1,7 @@
 """The log of one simulated key. It turns rows into records, as change capture does, and folds them.
 
-This module holds no rule. The policy benchmark (`bench.policy_trial`) uses the same rows.
+This module holds no rule. Its functions for rows, such as `sale_row`, also make the rows of the
+policy benchmark (`bench.policy_trial`).
 """
 
 from collections.abc import Mapping

@@ -55,10 +55,10 @@ class Reorders:
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """Needs of the deciding logic revision that must have proposals.
+    """The needs that must have proposals: those of the deciding logic revision.
 
-    `others` is None if this code's revision decides. Otherwise it maps each key to the id of the
-    deciding revision's open need.
+    `others` is None if this code's revision decides: then the workers' states have the needs.
+    Otherwise `others` maps each key to the id of the deciding revision's open need.
     `ids_in_flight` returns the ids of needs that the actuator has not applied yet. It is called
     only if an open need has no proposal.
     """

@@ -146,7 +146,10 @@ def _live_policy(key: PlannedKey) -> dict[str, object]:
 
 
 def _go_live(keys: list[PlannedKey]) -> None:
-    """Switch all keys to live mode in one transaction: one live key is enough for `is_seeded`."""
+    """Switch all keys to live mode in one transaction.
+
+    `is_seeded` returns True as soon as one key is live.
+    """
     modes: dict[tuple[bool, str, str], list[str]] = defaultdict(list)
     for key in keys:
         modes[key.is_store, key.family, key.price_mode].append(key.inv_key)

@@ -60,7 +60,7 @@ class Trading:
             raise ServiceError(name, self.rate, "sale lines a second, a finite number above 0")
         if not (isfinite(self.minutes) and self.minutes >= 0):
             name = "minutes"
-            raise ServiceError(name, self.minutes, "a finite number of 0 (until Ctrl-C) or more")
+            raise ServiceError(name, self.minutes, "0 (until Ctrl-C), or a finite number above 0")
 
     @property
     def at_once(self) -> int:

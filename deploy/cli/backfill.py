@@ -207,7 +207,7 @@ def compact(*, json: Json = False) -> None:
         return
     rate = f", {done.records / done.seconds:,.0f} records/s" if done.records else ""
     output.console.print(
-        f"{done.files_before} to {counted_text(done.files_after, 'file')}, "
+        f"{counted_text(done.files_before, 'file')} before, {done.files_after} now; "
         f"{counted_text(done.records, 'record')} merged{rate}"
     )
     if done.former is not None:
@@ -229,7 +229,7 @@ def discard(
     if not yes:
         message = f"{directory} would be moved away; nothing was moved"
         raise StackError(message, repair=f"inventory backfill discard {directory.name} --yes")
-    output.console.print(f"the run is in {move_away(directory)}")
+    output.console.print(f"the run was moved to {move_away(directory)}")
 
 
 def status(*, archive: options.Archive = "", json: Json = False) -> None:

@@ -169,7 +169,7 @@ def _archive(settings: "Connections", timeout_s: float) -> None:
 
     ends = kafka.end_offsets(settings.kafka_bootstrap, STOCK_EVENTS, settings.partitions)
     records_are = counted_text(sum(ends.values()), "record is", "records are")
-    output.errors.print(f"{records_are} written again from {STOCK_EVENTS}")
+    output.errors.print(f"{records_are} being written to the archive again, from {STOCK_EVENTS}")
     archive_until(settings, ends, timeout_s=timeout_s)
 
 

@@ -39,6 +39,6 @@ def generation(
         raise StackError(message, repair=generations.PREPARE)
     coming, former = generations.prepare(home, getpass.getuser() if own_rules else "")
     output.console.print(f"the former topics, archive and snapshots are in {former}")
-    output.console.print(f"`inventory up` begins generation {coming.number}")
+    output.console.print(f"the next `inventory up` begins generation {coming.number}")
     if coming.own_rules:
         output.console.print(f"logic revision {LOGIC_REVISION}, of this code, decides from then on")

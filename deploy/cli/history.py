@@ -46,7 +46,7 @@ def register(app: typer.Typer) -> None:
 def verify(*, location: Location = None, timeout: Timeout = 120.0, json: Json = False) -> None:
     """Compare workers and read model with Postgres.
 
-    Exit 1 if a key or window differs. Exit 2 if nothing was compared, because no stack runs, or
+    Exit 1 if a key or window differs. Exit 2 if there is no result, because no stack runs, or
     because workers or projector are behind.
     """
     option_checks.check_seconds("--timeout", timeout, least=1)

@@ -123,7 +123,7 @@ def invite(name: Name, *, url: Address = "") -> None:
 def disable(name: Name) -> None:
     """Disable an account: its sessions end, and the person can't log in."""
     _accounts().disable_person(name=name, actor=_me())
-    output.console.print(f"{name} is disabled; sessions and open pages have ended")
+    output.console.print(f"{name} is disabled; sessions have ended, and open pages end within 5 s")
 
 
 @people.command()

@@ -100,7 +100,8 @@ def refusal(problem: str) -> StackError:
     first, _, trace = problem.partition("\n")
     reason = trace.partition("\n")[0][:_REASON_CHARS]
     message = f"{first}; {reason}" if reason else first
-    return StackError(f"{message}. No fact is lost: Postgres and its slot keep them", repair=UP)
+    kept = "No fact is lost: Postgres keeps all facts, and its replication slot the unread changes"
+    return StackError(f"{message}. {kept}", repair=UP)
 
 
 def pause(home: Home, by: str) -> None:

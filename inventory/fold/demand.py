@@ -86,7 +86,7 @@ def learn_days(
 def opening(demand: Demand, stock: Stock) -> DayEnd:
     """Return demand and stock at the horizon, the end of the last day that can't change any more.
 
-    `demand` is the demand after that day.
+    `demand` was learned from the days before the horizon.
     """
     return DayEnd(demand, stock.opening_units, stock.opening_count is not None)
 

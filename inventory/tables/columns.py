@@ -83,7 +83,7 @@ def optional_integer(row: Row, column: str) -> int | None:
 
 
 def text(row: Row, column: str) -> str:
-    """Return a required text without NUL, a character that Postgres can't store."""
+    """Return a required text. Refuse a text with NUL, a character that Postgres can't store."""
     found = row.get(column)
     if type(found) is not str or "\0" in found:
         refuse(column, "a text without NUL", found)

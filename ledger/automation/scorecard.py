@@ -81,7 +81,7 @@ class _LeadPolicy:
 
 
 def write_back(*, at: datetime | None = None, most_pairs: int = MOST_PAIRS) -> int:
-    """Measure up to `most_pairs` pairs that have no scorecard of this UTC day.
+    """Measure up to `most_pairs` pairs (supplier, location) without a scorecard of this UTC day.
 
     `at` is the time of the measurement, by default the database's time. Return the number of items
     whose lead time was changed.

@@ -1,4 +1,4 @@
-"""Open, update and clear the tasks of the inbox (`app.task`).
+"""Open, update and clear the tasks of the desk Tasks (`app.task`).
 
 Tasks are level-triggered: a task is open while the condition of its kind is true for its subject.
 `refresh` evaluates the conditions, opens missing tasks, updates the figures that open tasks show,

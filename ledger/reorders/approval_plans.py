@@ -199,7 +199,7 @@ def _parts(
     approver: Approver,
     known: Known,
 ) -> tuple[Part, ...]:
-    """Return the order lines to write for a need, each with its supplier.
+    """Return the order lines (*parts*) to write for a need, each with its supplier.
 
     Raise `ServiceError` for parts that don't add up to the quantity, units that are no full packs,
     an unknown or inactive supplier, or a due day that is past.

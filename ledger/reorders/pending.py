@@ -113,7 +113,7 @@ def send_needs(
     """Store a request to approve and send needs in ten seconds, each at its shown revision.
 
     A need that can't be ordered is refused with its reason and doesn't stop the others. The needs
-    of one supplier and location become a new order, which doesn't include the lines of a draft.
+    of one supplier and location become a new order. An existing draft keeps its own lines.
     Raise `ServiceError` unless there are 1 to 500 needs.
     """
     approver = Approver(

@@ -1,1 +1,1 @@
-"""The kinds of tasks of the inbox, and the decisions by which people end tasks."""
+"""The kinds of tasks of the desk Tasks, and the decisions by which people end tasks."""

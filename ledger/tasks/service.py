@@ -1,7 +1,7 @@
-"""The decisions in the inbox: acknowledge a variance, dismiss or replay a rejected record.
+"""The decisions on the desk Tasks: acknowledge a variance, dismiss or replay a rejected record.
 
 Acknowledging clears the task at once. The decision on a rejected record is a row of
-`app.rejected_mark`; the next refresh of the inbox then clears the task. No decision deletes a count
+`app.rejected_mark`; the next refresh of the tasks then clears the task. No decision deletes a count
 or a record.
 """
 

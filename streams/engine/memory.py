@@ -185,10 +185,12 @@ class MemoryWriter:
         return self._broker.epochs[partition] != self._epoch
 
     async def acknowledged(self, partition: int, stages: Sequence[Stage]) -> Positions:
-        """Commit all stages in one transaction. Call the hook before every effect.
+        """Commit the records of all stages in one transaction.
+
+        Call the hook before the begin, each send and the commit, and once after the commit.
 
         Raises:
-            Fenced: at the first effect after another owner initialised the producer.
+            Fenced: before one of these steps, if another owner initialised the producer.
         """
         await self._may(partition, "begin")
         transaction = self._broker.begin(partition)

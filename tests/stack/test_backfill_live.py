@@ -67,7 +67,7 @@ def test_an_archive_is_written_again_from_the_topic_and_compared(
 
     assert done.returncode == 0, done.stdout + done.stderr
     assert re.search(r"^[1-9]\d* files with [1-9][\d,]* records in ", done.stdout, re.MULTILINE)
-    assert "records are written again from stock.events" in done.stderr
+    assert "records are being written to the archive again, from stock.events" in done.stderr
     assert again.returncode == 0, again.stdout
     found = json.loads(again.stdout)
     assert found["verdicts"] == {"equal": len(found["partitions"])}

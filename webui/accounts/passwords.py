@@ -55,7 +55,8 @@ class NoKnownWords:
     def get_help_text(self) -> str:
         """Return the rule in a sentence."""
         return gettext(
-            "Your name and the names of company and roles don't count towards the length."
+            "Without your name and the names of company, product and roles, at least eight "
+            "characters must remain."
         )
 
 

@@ -29,7 +29,7 @@ _NOT_VALID: Final = "unknown, expired or ended token"
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """The owner of a request's token, with number and scopes of the token."""
+    """The owner of a request's token, with id and scopes of the token."""
 
     user: User
     token: int

@@ -15,7 +15,7 @@ from django.db.models import Model
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """The text of a column."""
+    """One column's label, and its text in one row."""
 
     label: str
     text: str

@@ -1,14 +1,15 @@
 """Search of products by the beginning of a word, a part of a word, and with one wrong letter.
 
-`search_terms` has the words of a product's code and name, and each end of a word with at least
-three letters. So `kessel` finds `teekessel`. A query asks for the beginning of a term.
-`search_shapes` has each word, and each word without one of its letters. Two words that differ by
-one letter, or by two letters that changed places, have a shape in common: `kettle` and `ketle` have
-the shape `ketle`. Words with digits have no shapes, because a code with another digit is another
-product.
+`search_terms` has the words of a product's code and name, and their suffixes of three or more
+letters. So `kessel` finds `teekessel`. A query searches for the beginning of a term.
+`search_shapes` has each word of the name, and each word without one of its letters. Two words that
+differ by one letter, or by two neighbouring letters in exchanged order, have a shape in common.
+For example, `kettle` and `ketle` have the shape `ketle`. Words with digits have no shapes,
+because a code with another digit is another product. Words of fewer than four letters have none
+either.
 
-Postgres' own `pg_trgm` would need a superuser or a trusted extension, and the packaged server
-doesn't have it (decision 0046).
+Postgres' extension `pg_trgm` is missing in the Postgres that the local stack installs. On a
+company's own server, this application may not have the right to install it (decision 0046).
 """
 
 from django.db import migrations
