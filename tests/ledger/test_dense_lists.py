@@ -62,6 +62,8 @@ ASKED = """INSERT INTO app.adjustment_request
            now() - n * interval '1 s', 1000 + n %% 77, 'ann'
     FROM generate_series(1, %(rows)s) n"""
 
+CRAFTED = ("x", "~", "1~", "9" * 30, "x~x", "2026-02-31~1", "~1")
+
 
 @dataclass(frozen=True, slots=True)
 class List:
@@ -181,10 +183,11 @@ def test_each_column_sorts_and_no_crafted_place_is_an_error(
     urls = [unescape(url) for url in re.findall(r'<th scope="col"[^>]*><a href="([^"]*)"', page)]
 
     assert len(urls) >= 4
-    for url in urls:
+    for number, url in enumerate(urls):
         assert len(rows_of(read(client, base, url), one.cell)) == 3
-        # In a column of texts, some of these are valid cursors after the last row.
-        for crafted in ("x", "~", "1~", "9" * 30, "x~x", "2026-02-31~1", "~1"):
+        # In a column of texts, some of these are valid cursors after the last row. Every second
+        # one is enough for a column: the lists share the code that reads a cursor.
+        for crafted in CRAFTED[number % 2 :: 2]:
             assert len(rows_of(read(client, base, f"{url}&after={crafted}"), one.cell)) in {0, 3}
 
 
