@@ -217,6 +217,27 @@ def test_each_refusal_is_a_problem_and_names_the_next_step(ledger: psycopg.Conne
     assert problem(body)["status"] == 400
 
 
+@pytest.mark.parametrize(
+    ("path", "field"),
+    [
+        ("stock?locaton=L", "locaton"),
+        ("stock?location=L&location=M", "location"),
+        ("stock/L/S?limit=1", "limit"),
+        ("webhooks?limit=1", "limit"),
+    ],
+)
+def test_a_query_parameter_that_is_unknown_or_repeated_is_refused(
+    ledger: psycopg.Connection, path: str, field: str
+) -> None:
+    buyer = program_of(account("buyer"))
+
+    found = problem(buyer.get(f"/api/v1/{path}"))
+
+    assert (found["status"], found["field"]) == (400, field), found
+    posted = problem(buyer.post("/api/v1/needs?confirmed=true", {"approvals": []}))
+    assert (posted["status"], posted["field"]) == (400, "confirmed")
+
+
 def test_a_large_body_and_one_that_is_not_json_are_refused(ledger: psycopg.Connection) -> None:
     buyer = program_of(account("buyer"))
     large = buyer.post("/api/v1/needs", {"approvals": "x" * 300_000})

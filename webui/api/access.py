@@ -19,10 +19,12 @@ from webui.accounts import refusals
 from webui.accounts.api_tokens import TokenUse, is_valid, use_token
 from webui.accounts.roles import abilities
 from webui.accounts.sources import source_of
-from webui.api.problems import Problem
+from webui.api.problems import Problem, malformed
 
 REQUESTS_A_MINUTE: Final = 600
 LARGEST_BODY: Final = 256 * 1024
+# Attribute of an API view: the names of the query parameters of each HTTP method.
+API_PARAMETERS: Final = "api_parameters"
 _NONE: Final = "no token"
 _NOT_VALID: Final = "unknown, expired or ended token"
 
@@ -90,6 +92,7 @@ class Token(HttpBearer):
         for location in (named, *request.GET.getlist("location")):
             if location:
                 require_store(str(location))
+        require_known_parameters(request)
         return caller
 
     @override
@@ -150,6 +153,21 @@ def require_acceptable(request: HttpRequest) -> None:
     if int(length) > LARGEST_BODY or len(request.body) > LARGEST_BODY:
         detail = f"The body has more than {LARGEST_BODY} bytes. Nothing was changed."
         raise Problem(413, "too-large", detail, "Send fewer entries at once.")
+
+
+def require_known_parameters(request: HttpRequest) -> None:
+    """Raise `Problem` for a query parameter that the operation lacks, or that is repeated.
+
+    Otherwise a misspelt filter would have no effect, and the response would have too many rows.
+    """
+    match = request.resolver_match
+    parameters: dict[str, list[str]] = getattr(match.func, API_PARAMETERS) if match else {}
+    known = parameters.get(request.method or "", [])
+    for name, values in request.GET.lists():
+        if name not in known:
+            raise malformed(name, values[-1], f"expected {' or '.join(known) or 'no parameter'}")
+        if len(values) > 1:
+            raise malformed(name, values[-1], f"given {len(values)} times: expected once")
 
 
 def scope_of_caller(token: int, person_id: int) -> Scope | None:

@@ -5,7 +5,7 @@ below `/api/` with status 400 or above into problem details, for example Django'
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from types import MappingProxyType
 from typing import Any, Final
@@ -158,7 +158,15 @@ def of_parameters(refusal: ValidationError) -> Problem:
 
     `errors` lists at most 20, because one body can have thousands.
     """
-    errors = [_error(error) for error in refusal.errors[:_MOST_ERRORS]]
+    return _malformed([_error(error) for error in refusal.errors[:_MOST_ERRORS]])
+
+
+def malformed(field: str, value: object, rule: str) -> Problem:
+    """Return the problem of one field or parameter that breaks the schema."""
+    return _malformed([{"field": field, "value": seen(value), "rule": rule}])
+
+
+def _malformed(errors: Sequence[Mapping[str, str]]) -> Problem:
     detail = f"{errors[0]['field']}: {errors[0]['rule']}. Nothing was changed."
     next_step = "Correct the fields in `errors`. /api/v1/openapi.json describes each."
     return Problem(400, "malformed", detail, next_step, **errors[0], errors=errors)

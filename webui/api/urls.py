@@ -11,7 +11,8 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_GET
 from ninja import NinjaAPI
 from ninja.errors import ValidationError, ValidationErrorContext
-from ninja.operation import PathView
+from ninja.operation import Operation, PathView
+from ninja.params.models import QueryModel
 from typing_extensions import override
 
 from webui.accounts.gate import API_RULES
@@ -29,7 +30,7 @@ from webui.api import (
     transfers,
     webhooks,
 )
-from webui.api.access import Token, all_rules
+from webui.api.access import API_PARAMETERS, Token, all_rules
 from webui.api.problems import MEDIA_TYPE, URN, register
 
 PREFIX: Final = "api/v1/"
@@ -68,6 +69,8 @@ _REFUSALS_OF_WRITES: Final = {
     413: "The body is too large",
     415: "The body is not JSON",
 }
+# Attribute that ninja adds to the model of an operation's query: {name: path of the value}.
+_PARAMETERS: Final = "__ninja_flatten_map__"
 _GONE: Final = {410: "The events after this cursor are gone"}
 
 
@@ -156,6 +159,7 @@ def _view(found: PathView) -> Callable[..., HttpResponseBase]:
     """Return ninja's view of one path.
 
     Its attribute `API_RULES` has the access rule of each HTTP method, for `webui.accounts.gate`.
+    Its attribute `API_PARAMETERS` has the names of the query parameters of each HTTP method.
     """
     serve = found.get_view()
 
@@ -172,8 +176,20 @@ def _view(found: PathView) -> Callable[..., HttpResponseBase]:
         for rule in all_rules(operation.auth_callbacks)
     }
     setattr(view, API_RULES, rules)
+    parameters = {
+        method: list(_query_parameters(operation))
+        for operation in found.operations
+        for method in operation.methods
+    }
+    setattr(view, API_PARAMETERS, parameters)
     view.__doc__ = " ".join(operation.description or "" for operation in found.operations)
     return view
+
+
+def _query_parameters(operation: Operation) -> Iterator[str]:
+    for model in operation.models:
+        if issubclass(model, QueryModel):
+            yield from getattr(model, _PARAMETERS)
 
 
 def _routes() -> Iterator[URLPattern]:
