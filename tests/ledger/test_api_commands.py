@@ -104,6 +104,8 @@ def test_a_need_that_has_changed_is_refused_with_what_it_is_now(
         ({"action": "snooze", "revision": 1, "days": 91}, 400, "days", "91"),
         ({"action": "dance", "revision": 1}, 400, "body", None),
         (approve(units=6), 400, "units", "6"),
+        (approve(parts=[{"units": 42, "due_on": "2001-01-01"}]), 422, "due_on", "2001-01-01"),
+        (approve(parts=[{"units": 42, "due_on": "2099-W10-1"}]), 400, "parts.0.due_on", None),
     ],
 )
 def test_a_value_that_breaks_a_rule_is_named(

@@ -200,6 +200,8 @@ def test_a_cursor_above_the_newest_event_is_refused(
     for path in (PATH, f"{PATH}/stream"):
         found = problem(reader.get(path, after=newest))
         assert (found["status"], "after=newest" in found["next_step"]) == (410, True)
+    head = reader.head | {"Last-Event-ID": "x" * 401}
+    assert problem(reader.client.get(f"{PATH}/stream", headers=head))["field"] == "Last-Event-ID"
 
 
 def test_events_of_a_store_are_found_by_an_index(ledger: psycopg.Connection) -> None:

@@ -2,6 +2,7 @@
 
 import base64
 import binascii
+import re
 from collections.abc import Callable, Sequence
 from datetime import date, datetime
 from typing import Annotated, Any, Final, Literal, NoReturn, TypeVar
@@ -9,7 +10,15 @@ from uuid import UUID
 
 from django.conf import settings
 from ninja import Header, Schema
-from pydantic import BeforeValidator, ConfigDict, Field, StrictBool, StrictInt, StringConstraints
+from pydantic import (
+    AwareDatetime,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StrictInt,
+    StringConstraints,
+)
 
 from cdc.contracts.times import moment_of
 from ledger.decisions.documents import cursor
@@ -23,15 +32,25 @@ _LARGEST: Final = 2**63 - 1
 # The longest cursor names a code: its SKU, supplier and number can have 640 bytes, in base64.
 _LONGEST_CURSOR: Final = 1000
 _NO_ZEROS: Final = r"^[^\x00]*$"
+_DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 
 S = TypeVar("S", bound=Schema)
 R = TypeVar("R")
 
 
 def _day(value: object) -> object:
-    if isinstance(value, str) and len(value) == len("2026-11-21"):
+    # Python also reads other forms of a day, for example a week: 2026-W48-1.
+    if isinstance(value, str) and _DAY.fullmatch(value):
         return date.fromisoformat(value)
     message = "a day like 2026-11-21"
+    raise ValueError(message)
+
+
+def _moment(value: object) -> object:
+    # Pydantic also reads numbers, as seconds or milliseconds.
+    if isinstance(value, str) and _DAY.match(value):
+        return value
+    message = "a time like 2026-11-21T10:42:00Z"
     raise ValueError(message)
 
 
@@ -46,6 +65,7 @@ Revision = Annotated[StrictInt, Field(ge=0, le=2**31 - 1), WHOLE]
 Id = Annotated[StrictInt, Field(ge=0, le=_LARGEST), WHOLE]
 Flag = StrictBool
 Day = Annotated[date, BeforeValidator(_day)]
+Moment = Annotated[AwareDatetime, BeforeValidator(_moment)]
 Text = Annotated[str, StringConstraints(strict=True, max_length=200, pattern=_NO_ZEROS)]
 Limit = Annotated[int, Field(ge=1, le=MOST_ROWS, description="Rows of a page.")]
 After = Annotated[

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, assert_never
 
 from django.http import HttpRequest
 from ninja import Path, Query, Router, Schema
-from pydantic import AwareDatetime, Field, StrictInt
+from pydantic import Field, StrictInt
 
 from inventory.tables.columns import QUANTITY_MAX
 from ledger.counts.recorded import CountedItem, record_counts
@@ -26,6 +26,7 @@ from webui.api.answers import (
     Given,
     Limit,
     Location,
+    Moment,
     Text,
     currency,
     described,
@@ -46,7 +47,7 @@ class Counted(Given):
 
     sku: Sku
     units: CountedUnits
-    counted_at: AwareDatetime | None = None
+    counted_at: Moment | None = None
 
 
 class RecordCounts(Given):

@@ -6,6 +6,7 @@ below `/api/` with status 400 or above into problem details, for example Django'
 
 import json
 from collections.abc import Mapping, Sequence
+from datetime import date
 from http import HTTPStatus
 from types import MappingProxyType
 from typing import Any, Final
@@ -99,7 +100,9 @@ def problem_of_status(status: int, detail: str = "") -> Problem:
 
 
 def seen(value: object) -> str:
-    """Return a refused value as text, cut after 60 characters."""
+    """Return a refused value as text, cut after 60 characters; a time is in ISO 8601."""
+    if isinstance(value, date):  # a day, or a `datetime`
+        value = value.isoformat()
     text = value if isinstance(value, str) else json.dumps(value, default=str)
     return text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}…"
 
@@ -177,8 +180,11 @@ def _error(error: Mapping[str, Any]) -> dict[str, str]:
     if source == "body":
         # `loc` has the view's parameter, then the `action` if commands are a union, then the field.
         place = place[2:] if place[1:] and place[1] in _TAGS else place[1:]
-    field = "Idempotency-Key" if source == "header" else ".".join(place) or "body"
-    return {"field": field, "value": seen(error.get("input")), "rule": str(error["msg"])}
+    return {
+        "field": ".".join(place) or "body",
+        "value": seen(error.get("input")),
+        "rule": str(error["msg"]),
+    }
 
 
 def register(api: NinjaAPI) -> None:
