@@ -1,8 +1,10 @@
 """Counts that another system sends. One command writes a sheet, its entries and its drafts.
 
 The rules are those for sheets that people fill: for example, drafts wait for another person's
-approval. One rule differs. If a single item is invalid, the whole command is refused, because no
-person is there to correct the item.
+approval. Two rules differ. If a single item is invalid, the whole command is refused, because no
+person is there to correct the item. A time more than 300 s in the future is refused, because it may
+have a wrong time zone. On a sheet, the clock of the device gives the time, and now replaces a later
+one.
 """
 
 from collections.abc import Sequence
@@ -11,9 +13,10 @@ from datetime import datetime
 from uuid import UUID, uuid4
 
 from ledger.counts.sheets import Entry, Refused, add_entries, open_sheet, submit_sheet
+from ledger.kernel import checks
 from ledger.kernel.errors import refuse
 from ledger.kernel.idempotency import run_command
-from ledger.kernel.transactions import fetch_all
+from ledger.kernel.transactions import database_now, fetch_all
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +49,9 @@ def record_counts(
     """
 
     def work() -> CountsRecorded:
+        now = database_now()
+        for item in items:
+            checks.refuse_future("counted_at", item.counted_at, now)
         sheet_id = open_sheet(location=location, actor=actor)
         entries = [Entry(uuid4(), item.sku, item.units, item.counted_at) for item in items]
         _refuse_any(add_entries(sheet_id=sheet_id, entries=entries, actor=actor))

@@ -101,6 +101,7 @@ def test_who_has_counted_does_not_approve_and_a_refused_count_changes_nothing(
         ([{"sku": "S", "units": -1}], 400, "counts.0.units"),
         ([{"sku": "S", "units": 1, "counted_at": "2026-03-02T12:00:00Z"}], 422, "counted_at"),
         ([{"sku": "S", "units": 1, "counted_at": "2026-03-02T12:00:00"}], 400, None),
+        ([{"sku": "S", "units": 1, "counted_at": "2999-01-01T00:00:00Z"}], 422, "counted_at"),
         ([{"sku": "S", "units": 1, "counted_at": 1_700_000_000}], 400, "counts.0.counted_at"),
         ([], 400, "counts"),
     ],

@@ -43,7 +43,10 @@ Sku = Annotated[Text, Field(min_length=1, max_length=32)]
 
 
 class Counted(Given):
-    """Units of an item on the shelf. Without `counted_at`, the time of the count is now."""
+    """Units of an item on the shelf. Without `counted_at`, the time of the count is now.
+
+    `counted_at` is at most 48 hours ago, and at most 300 s in the future.
+    """
 
     sku: Sku
     units: CountedUnits
