@@ -178,12 +178,14 @@ def resume_webhook(which: Which, *, token_id: int | None = None) -> None:
     """Resume a webhook; its waiting events are sent.
 
     When a person ends the API token `token_id`, the webhook stops. With None, the end of a token
-    doesn't stop it.
+    doesn't stop it. An active webhook gets the new token, too, so that its owner can end the former
+    one. With None, it keeps its token.
     """
 
     def work(hook: _Locked) -> None:
         if hook.status != ACTIVE:
             _set_status(hook.id, ACTIVE, "")
+        if hook.status != ACTIVE or token_id is not None:
             execute("UPDATE app.webhook SET token_id = %s WHERE id = %s", token_id, hook.id)
 
     _command(which, "resume_webhook", work)

@@ -16,7 +16,7 @@ from urllib.parse import SplitResult, urlsplit
 from ledger.kernel.errors import refuse
 
 LONGEST_URL: Final = 500
-_SCHEMES: Final = ("http", "https")
+_SCHEMES: Final = ("http://", "https://")  # in lower case, as the constraint of the table
 _LOCAL_NAMES: Final = ("localhost", "localhost.localdomain")
 # The only IPv6 addresses of the internet (RFC 4291). `is_global` is also True for some addresses
 # outside of this range, for example site-local and IPv4-compatible ones.
@@ -61,7 +61,7 @@ def _checked_parts(url: str) -> SplitResult:
         port = parts.port
     except ValueError:
         refuse("url", url, "an address like https://example.com/hooks")
-    if parts.scheme not in _SCHEMES or not parts.hostname or port == 0:
+    if not url.startswith(_SCHEMES) or not parts.hostname or port == 0:
         refuse("url", url, "an http or https address like https://example.com/hooks")
     if parts.username is not None or parts.password is not None or parts.fragment:
         refuse("url", url, "an address without user name, password and #fragment")

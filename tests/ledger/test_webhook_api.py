@@ -150,6 +150,25 @@ def test_a_webhook_stops_when_a_person_ends_its_token(
     assert turn() == 1
 
 
+def test_a_token_that_resumes_an_active_webhook_replaces_its_token(
+    receiver: Receiver, sinks: psycopg.Connection
+) -> None:
+    tokens = import_module("webui.accounts.api_tokens")
+    user = account("buyer", "robot")
+    hook = program_of(user).post(PATH, {"url": receiver.url}).json()["id"]
+    [former] = tokens.tokens_of(user.pk)
+    program_of(user).post(f"{PATH}/{hook}", {"action": "resume"})
+    assert acted(operator(), hook, "resume").status_code == 302
+
+    assert tokens.end_token(person=user, number=former.id, actor="robot")
+    reorder_proposal(sinks)
+    assert turn() == 1
+
+    tokens.end_tokens(user.pk, "robot")
+    sinks.execute("UPDATE app.reorder_proposal SET revision = 2")
+    assert turn() == 0
+
+
 def test_an_operator_sees_deliveries_and_errors_and_acts_on_every_webhook(
     receiver: Receiver, sinks: psycopg.Connection, ledger: psycopg.Connection
 ) -> None:

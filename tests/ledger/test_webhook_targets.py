@@ -20,6 +20,7 @@ OPEN = Limits(timeout_s=5.0, private_allowed=True)
     [
         *("ftp://example.com/", "file:///etc/passwd", "gopher://example.com", "example.com/hooks"),
         *("https://", "https:///hooks", "https://example.com:0/", "https://example.com:99999/"),
+        "HTTPS://example.com/",
         *("https://user:secret@example.com/", "https://user@example.com/", "https://a.b/#part"),
         *("https://example.com/a b", "https://exämple.com/", "https://example.com/\n"),
         "https://example.com/" + "a" * 500,
