@@ -134,8 +134,8 @@ def _settings() -> str:
     rows: list[str] = []
     comment: list[str] = []
     for line in SETTINGS.read_text(encoding="utf-8").splitlines():
-        if line.startswith("#INVENTORY_"):
-            name, _, default = line[1:].partition("=")
+        if line.removeprefix("#").startswith("INVENTORY_"):  # secrets have no `#`
+            name, _, default = line.removeprefix("#").partition("=")
             rows.append(f"| `{name}` | {_shown_default(default)} | {_cell(' '.join(comment))} |")
             comment = []
         elif line.startswith("# "):
