@@ -222,7 +222,8 @@ def event_of(event: DecisionEvent) -> Event:
     openapi_extra={
         "responses": {
             200: {
-                "description": "Events `decision`, each with its cursor as id and an Event as data",
+                "description": "Events `decision`, each with its cursor as id and an Event as data."
+                " An event `bye` has the reason for the end of the stream.",
                 "content": {"text/event-stream": {"schema": {"type": "string"}}},
             }
         }

@@ -126,7 +126,11 @@ class Set(Given):
 
 
 class RollBack(Given):
-    """Return to the price before the newest one, from the next window on."""
+    """Return to the price before the newest one, but not below the floor.
+
+    The new price begins with the next window. If the newest price is scheduled for later, the new
+    price begins at that time, in its place.
+    """
 
     action: Literal["roll_back"]
     newest_id: Id

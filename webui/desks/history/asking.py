@@ -25,7 +25,10 @@ from webui.shell.fields import is_digits
 @require_POST
 @requires(SEE_HISTORY, company=True)
 def ask(request: HttpRequest) -> HttpResponse:
-    """Record a request for the prover, and redirect to the page that shows its result."""
+    """Record a request of an analyst or operator, and redirect to the page with its result.
+
+    All people with this right can request the explanation of a key.
+    """
     form = AskForm(request.POST)
 
     def work() -> tuple[str, str]:
