@@ -138,6 +138,26 @@ def test_the_page_names_every_scope_with_its_right(database: str) -> None:
     assert [scope for scope, _ in rows] == list(tokens.SCOPES)
 
 
+def test_the_page_names_each_type_of_refusal_with_its_status() -> None:
+    sources = sorted((PROJECT / "webui" / "api").glob("*.py"))
+    made = {
+        (name, status)
+        for source in sources
+        for status, name in re.findall(r'Problem\((\d+), "([a-z-]+)"', source.read_text("utf-8"))
+    }
+    rows = re.findall(r"^\| ((?:`[a-z-]+`(?:, )?)+) \| (\d[\d, ]*) \|", PAGE, re.MULTILINE)
+
+    listed = {
+        (name, status)
+        for names, statuses in rows
+        for name in re.findall("[a-z-]+", names)
+        for status in statuses.split(", ")
+    }
+
+    assert len(made) > 15
+    assert made <= listed
+
+
 def test_a_stream_continues_after_an_event_and_ends_with_its_token(
     environment: dict[str, str], sinks: psycopg.Connection
 ) -> None:
