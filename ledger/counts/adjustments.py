@@ -16,7 +16,7 @@ from inventory.tables.stock_adjustment import SIGNS as ADJUSTMENT_SIGNS
 from ledger.access.scope import require_company
 from ledger.counts.adjustment_request import decide_request, locked_request
 from ledger.counts.service import Adjust, book_adjustment
-from ledger.items.names import check_known
+from ledger.items.names import check_known, check_location
 from ledger.kernel import checks
 from ledger.kernel.amounts import amount_text
 from ledger.kernel.errors import Conflict, refuse
@@ -97,6 +97,7 @@ def worth_of(*, wanted: Adjust) -> tuple[int | None, bool]:
     The value is None if the cost is unknown; the adjustment then needs an approval.
     """
     inv_key = wanted.check()
+    check_location(wanted.location)
     check_known(wanted.location, wanted.sku)
     checks.refuse_future("occurred_at", wanted.occurred_at, database_now())
     value_minor, limit_minor = _value_and_limit(inv_key, wanted.quantity_units)

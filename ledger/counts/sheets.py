@@ -18,6 +18,7 @@ from uuid import UUID
 from inventory.reports.conditions import is_variance_due
 from ledger.access.scope import require_store
 from ledger.counts.count_sheet import OpenSheet, Tally, locked_sheet, open_tallies
+from ledger.items.names import check_location
 from ledger.items.scanned import scanned_item
 from ledger.kernel import checks
 from ledger.kernel.errors import Conflict, ServiceError, refuse
@@ -94,13 +95,17 @@ class _VoidedDraft:
 
 
 def open_sheet(*, location: str, actor: str, command_id: UUID | None = None) -> int:
-    """Open a sheet at a location; return its id. Only `actor` can add entries to it."""
+    """Open a sheet at a location; return its id. Only `actor` can add entries to it.
+
+    Raise `ServiceError` for a location that doesn't exist.
+    """
     problem = checks.location_problem(location)
     if problem:
         refuse("location", location, problem)
     require_store(location)
 
     def work() -> Written:
+        check_location(location)
         sheet_id = fetch_value(
             "INSERT INTO app.count_sheet (location, opened_by) VALUES (%s, %s) RETURNING id",
             location,

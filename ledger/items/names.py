@@ -1,7 +1,7 @@
 """Bulk inserts of products, locations and suppliers with their names; existing rows are kept.
 
-`check_known` and `refuse_other_case` refuse an item that a person has mistyped, so that a typing
-error creates no item.
+`check_location`, `check_known` and `refuse_other_case` refuse a location or an item that a person
+has mistyped, so that a typing error creates none.
 """
 
 from collections.abc import Mapping
@@ -68,6 +68,12 @@ def is_location(code: str) -> bool:
     """Return True if `code` is the code of a location, or if an item is ranged there."""
     found: bool = fetch_value(_IS_LOCATION, code, code)
     return found
+
+
+def check_location(code: str) -> None:
+    """Raise `ServiceError` for a code that names no location."""
+    if not is_location(code):
+        refuse("location", code, "no such location: check its code")
 
 
 def is_known(location: str, sku: str) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 from uuid import UUID
 
-from ledger.items.names import is_location, name_products, refuse_other_case
+from ledger.items.names import check_location, name_products, refuse_other_case
 from ledger.items.reference import DescribeProduct
 from ledger.items.service import range_item
 from ledger.kernel import checks
@@ -81,8 +81,8 @@ def range_new_item(
 
 
 def _check(item: NewItem, inv_key: str) -> None:
-    if not is_location(item.location) and not fetch_value(_IS_SOLD, inv_key):
-        refuse("location", item.location, "no such location: check its code")
+    if not fetch_value(_IS_SOLD, inv_key):
+        check_location(item.location)
     refuse_other_case("sku", item.sku)
     _refuse_unknown_supplier(item.policy.get("supplier"))
 

@@ -16,7 +16,7 @@ from django.conf import settings
 from ledger.access.scope import require_store
 from ledger.decisions.documents import KINDS
 from ledger.decisions.events import newest_event
-from ledger.items.names import is_location
+from ledger.items.names import check_location
 from ledger.kernel import checks
 from ledger.kernel.errors import Conflict, refuse
 from ledger.kernel.idempotency import Done, Written, run_command
@@ -79,8 +79,7 @@ class RegisterWebhook:
             checks.one_of("kinds", kind, KINDS)
         if self.location:
             require_store(self.location)
-            if not is_location(self.location):
-                refuse("location", self.location, "no such location: check its code")
+            check_location(self.location)
 
 
 @dataclass(frozen=True, slots=True)

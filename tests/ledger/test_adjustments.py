@@ -58,6 +58,7 @@ def test_what_is_worth_more_waits_for_somebody_else(shelf: psycopg.Connection) -
 
 def test_without_a_known_cost_every_adjustment_waits(ledger: psycopg.Connection) -> None:
     services.name_products(names={"S": "Mug"})
+    services.name_locations(names={"L": "Leeds"})
     asked = services.request_adjustment(wanted=wanted(1), actor="ann")
 
     assert asked == Waiting(request_id(asked), None)
@@ -125,6 +126,7 @@ def test_a_time_of_a_fast_clock_is_clamped_when_it_is_asked_for(shelf: psycopg.C
         ("quantity_units", {"quantity_units": 1_000_001}),
         ("sku", {"sku": "a|b"}),
         ("location", {"location": "l"}),
+        ("location", {"location": "LL"}),
         ("sku", {"sku": "S-1"}),
         ("note", {"note": "x" * 501}),
     ],
@@ -132,6 +134,8 @@ def test_a_time_of_a_fast_clock_is_clamped_when_it_is_asked_for(shelf: psycopg.C
 def test_a_wrong_request_names_its_field(
     shelf: psycopg.Connection, field: str, changes: dict[str, Any]
 ) -> None:
+    services.name_products(names={"S": "Mug"})
+
     with pytest.raises(ServiceError) as refusal:
         services.request_adjustment(wanted=wanted(**changes), actor="ann")
 

@@ -122,6 +122,18 @@ def test_one_refused_item_refuses_the_whole_count(
     assert ledger.execute(drafts).fetchone() == (0,)
 
 
+def test_a_location_that_does_not_exist_is_not_counted(
+    staff: Program, ledger: psycopg.Connection
+) -> None:
+    ledger.execute("INSERT INTO retail.product (code, name) VALUES ('S', 'Mug')")
+
+    found = problem(staff.post(COUNTS, ONE | {"location": "LL"}))
+
+    assert (found["status"], found["field"], found["value"]) == (422, "location", "LL")
+    assert found["rule"] == "no such location: check its code"
+    assert ledger.execute("SELECT count(*) FROM app.count_sheet").fetchone() == (0,)
+
+
 def test_lists_of_stores_continue_after_their_cursor(
     staff: Program, ledger: psycopg.Connection
 ) -> None:
