@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final, Literal, NoReturn, TypeVar
 from uuid import UUID
 
 from django.conf import settings
-from ninja import Header, Schema
+from ninja import Header, Path, Schema
 from pydantic import (
     AwareDatetime,
     BeforeValidator,
@@ -72,6 +72,13 @@ After = Annotated[
     str, Field(max_length=_LONGEST_CURSOR, description="The `next` of the page before.")
 ]
 Location = Annotated[str, Field(max_length=24, description="Code of a location.")]
+SkuInPath = Annotated[
+    str,
+    Path(
+        description="SKU, percent-encoded. `~2E` for `.` and `~2E~2E` for `..`; `~7E` for a `~`"
+        " before `2E`, `2F` or `7E`."
+    ),
+]
 SUPPLIER: Final = "Code of a supplier."
 CommandId = Annotated[
     UUID,

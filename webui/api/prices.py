@@ -33,6 +33,7 @@ from webui.api.answers import (
     Limit,
     Location,
     Revision,
+    SkuInPath,
     Snooze,
     Text,
     age_of,
@@ -245,12 +246,12 @@ def list_prices(request: HttpRequest, given: Query[PriceFilters]) -> PricePage:
 
 
 @router.get(
-    "/prices/{location}/{path:sku}",
+    "/prices/{location}/{code:sku}",
     auth=Token(PRICES_READ, SEE),
     response=ItemPrices,
     operation_id="getPrices",
 )
-def get_prices(request: HttpRequest, location: str, sku: str) -> ItemPrices:
+def get_prices(request: HttpRequest, location: str, sku: SkuInPath) -> ItemPrices:
     """Return the timeline of one item's prices."""
     key = f"{location}|{sku}"
     as_of = database_now()
@@ -265,13 +266,13 @@ def get_prices(request: HttpRequest, location: str, sku: str) -> ItemPrices:
 
 
 @router.post(
-    "/prices/{location}/{path:sku}",
+    "/prices/{location}/{code:sku}",
     auth=Token(PRICES_WRITE, DECIDE_PRICES),
     response=PriceSet,
     operation_id="changePrice",
 )
 def change_price(
-    request: HttpRequest, location: str, sku: str, body: PriceCommand, command_id: CommandId
+    request: HttpRequest, location: str, sku: SkuInPath, body: PriceCommand, command_id: CommandId
 ) -> PriceSet:
     """Set a price, or roll back the last change."""
     common: dict[str, Any] = {"actor": caller_of(request).name, "command_id": command_id}

@@ -18,6 +18,7 @@ from webui.api.answers import (
     Aged,
     Limit,
     Location,
+    SkuInPath,
     age_of,
     currency,
     described,
@@ -106,12 +107,12 @@ def list_stock(request: HttpRequest, given: Query[StockFilters]) -> StockPage:
 
 
 @router.get(
-    "/stock/{location}/{path:sku}",
+    "/stock/{location}/{code:sku}",
     auth=Token(STOCK_READ, SEE),
     response=StockAnswer,
     operation_id="getStock",
 )
-def get_stock(request: HttpRequest, location: str, sku: str) -> StockAnswer:
+def get_stock(request: HttpRequest, location: str, sku: SkuInPath) -> StockAnswer:
     """Return the stock of one item: one product at one location."""
     key = f"{location}|{sku}"
     rows = stock_rows([key])

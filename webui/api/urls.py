@@ -15,6 +15,7 @@ from ninja.operation import Operation, PathView
 from ninja.params.models import QueryModel
 from typing_extensions import override
 
+import webui.shell.code_path  # noqa: F401 -- registers the converter `code`
 from webui.accounts.gate import API_RULES
 from webui.accounts.roles import GROUPS_OF
 from webui.api import (

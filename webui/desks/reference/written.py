@@ -21,6 +21,7 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext
 from typing_extensions import override
 
+import webui.shell.code_path  # noqa: F401 -- registers the converter `code`
 from ledger.items.reference import Describe
 from ledger.services import Conflict, LedgerError, add_reference, change_reference
 from webui.desks.reference.forms import ReferenceForm, ShownForm
@@ -57,8 +58,8 @@ class WrittenTable(ReadTable):
         return [
             *super().get_urls(),
             self.address("add/", self.add_view, "add", WRITE),
-            self.address("<path:object_id>/change/", self.change_view, "change", WRITE),
-            self.address("<path:object_id>/history/", self.history_view, "history"),
+            self.address("<code:object_id>/change/", self.change_view, "change", WRITE),
+            self.address("<code:object_id>/history/", self.history_view, "history"),
         ]
 
     @override

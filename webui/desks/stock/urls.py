@@ -2,6 +2,7 @@
 
 from django.urls import path
 
+import webui.shell.code_path  # noqa: F401 -- registers the converter `code`
 from webui.desks.stock import find, item, labels, views
 
 urlpatterns = [
@@ -12,5 +13,5 @@ urlpatterns = [
     path("scan/code", find.scan_code, name="scan-code"),
     path("labels/", labels.labels, name="labels"),
     path("items/policy", item.change_policy, name="item-policy"),
-    path("items/<str:location>/<path:sku>", item.item, name="item"),
+    path("items/<str:location>/<code:sku>", item.item, name="item"),
 ]
