@@ -128,7 +128,7 @@ from ledger.sales.service import (
     RecordSale,
     record_sale,
     record_sales,
-    recorded_refs,
+    recorded_locations,
 )
 from ledger.transfers.pair import Transfer
 from ledger.transfers.receipts import correct_transfer_receipt, receive_transfer
@@ -243,7 +243,7 @@ __all__ = [
     "record_past_transfers",
     "record_sale",
     "record_sales",
-    "recorded_refs",
+    "recorded_locations",
     "refuse_adjustment",
     "refuse_delivery",
     "refuse_waiting_count",

@@ -28,7 +28,7 @@ from ledger.services import (
     name_products,
     range_items,
     record_sales,
-    recorded_refs,
+    recorded_locations,
 )
 
 Stores = Literal["single", "country"]
@@ -50,6 +50,14 @@ _NEXT_STEP: Final = (
     "\nnext: import the corrected rows as a file of their own;"
     " a corrected copy of the whole file would count the other rows twice"
 )
+
+
+class Moved(NamedTuple):
+    """A line that is recorded at another location than this import would give it."""
+
+    row: int
+    recorded_at: str
+    wanted_at: str
 
 
 class Imported(NamedTuple):
@@ -88,6 +96,8 @@ class ImportReport:
     """The result of an import.
 
     `rows` = `inserted` + `already_there` + `refused`. Revenue is in minor units of the currency.
+    `elsewhere` lines of those already there have another location than this import gives them,
+    because an earlier import of the file used other `stores`. `first_elsewhere` is the first one.
     """
 
     path: str
@@ -96,6 +106,8 @@ class ImportReport:
     rows: int = 0
     inserted: int = 0
     already_there: int = 0
+    elsewhere: int = 0
+    first_elsewhere: Moved | None = None
     refused: int = 0
     keys: int = 0
     keys_ranged: int = 0
@@ -112,6 +124,8 @@ class ImportReport:
         plain["refused_by_reason"] = dict(self.refused_by_reason.most_common())
         plain["bad_rows_listed"] = len(self.bad_rows)
         plain["bad_rows"] = [bad._asdict() for bad in self.bad_rows]
+        first = self.first_elsewhere
+        plain["first_elsewhere"] = None if first is None else first._asdict()
         return plain
 
     @override
@@ -128,7 +142,28 @@ class ImportReport:
             f" revenue {self.revenue_minor} minor units; {self.seconds} s{summed}{listed}"
             + (f"\n  and {unlisted} more" if unlisted else "")
             + (_NEXT_STEP if self.refused else "")
+            + self._about_elsewhere()
         )
+
+    def _about_elsewhere(self) -> str:
+        """Return which lines an earlier import wrote at other locations, and the next step."""
+        first = self.first_elsewhere
+        if first is None:
+            return ""
+        before = "country" if self.stores == "single" else "single"
+        lines = counted_text(self.elsewhere, "line")
+        return (
+            f"\n  an earlier import with --stores {before} wrote {lines} at another location,"
+            f" row {first.row} at {first.recorded_at} and not at {first.wanted_at}."
+            " A line is written once, so this import left them there"
+            f"\nnext: use --stores {before} for this file;"
+            f" for --stores {self.stores}, import it into a new, empty database"
+        )
+
+    def count_elsewhere(self, line: Moved) -> None:
+        """Count a line that is recorded at another location; keep the first one."""
+        self.elsewhere += 1
+        self.first_elsewhere = self.first_elsewhere or line
 
     def refuse(self, bad: BadRow) -> None:
         """Count a refused row, in total and by rule; keep the first 1,000 for the report."""
@@ -187,12 +222,15 @@ def _range_keys(
     keys: set[tuple[str, str]] = set()
     new: dict[tuple[str, str], None] = {}
     for lines in _chunks(_valid(file, report, limit), BATCH_ROWS):
-        there = recorded_refs(report.source, [str(line.row) for line in lines])
+        there = recorded_locations(report.source, [str(line.row) for line in lines])
         for line in lines:
             key = line.location, line.sku
             keys.add(key)
-            if str(line.row) not in there:
+            recorded_at = there.get(str(line.row))
+            if recorded_at is None:
                 new[key] = None
+            elif recorded_at != line.location:
+                report.count_elsewhere(Moved(line.row, recorded_at, line.location))
             if not names.get(line.sku):
                 names[line.sku] = line.description.replace("\x00", "").strip()
     report.keys = len(keys)

@@ -12,7 +12,7 @@ from ledger.kernel.errors import Conflict, ServiceError
 from ledger.kernel.transactions import (
     UNIQUE_MESSAGES,
     database_now,
-    fetch_column,
+    fetch_all,
     fetch_value,
     ledger_transaction,
 )
@@ -90,14 +90,15 @@ def record_sales(commands: Sequence[RecordSale], *, actor: str | None = None) ->
     return Recorded(inserted, len(commands) - inserted)
 
 
-def recorded_refs(source: str, refs: Sequence[str]) -> frozenset[str]:
-    """Return the `refs` that recorded lines of the source already have."""
-    found = fetch_column(
-        "SELECT source_ref FROM retail.sale_line WHERE source = %s AND source_ref = ANY(%s)",
+def recorded_locations(source: str, refs: Sequence[str]) -> dict[str, str]:
+    """Return the location of each recorded line of the source, by its ref among `refs`."""
+    found = fetch_all(
+        "SELECT source_ref, location FROM retail.sale_line"
+        " WHERE source = %s AND source_ref = ANY(%s)",
         source,
         list(refs),
     )
-    return frozenset(found)
+    return {row["source_ref"]: row["location"] for row in found}
 
 
 def _insert(commands: Sequence[RecordSale], actor: str | None) -> int:

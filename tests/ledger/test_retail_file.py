@@ -334,6 +334,21 @@ def test_lines_that_are_there_under_other_stores_range_no_item(
     assert keys == [[("UCI|85123A",), ("FRANCE|T",)]] * 2
     locations = ledger.execute("SELECT code FROM retail.location ORDER BY code").fetchall()
     assert locations == [("FRANCE",), ("UCI",)]
+    assert str(again).splitlines()[1:] == [
+        (
+            "  an earlier import with --stores single wrote 1 line at another location,"
+            " row 1 at UCI and not at UNITED-KINGDOM."
+            " A line is written once, so this import left them there"
+        ),
+        (
+            "next: use --stores single for this file;"
+            " for --stores country, import it into a new, empty database"
+        ),
+    ]
+    plain = json.loads(json.dumps(again.as_json()))
+    moved = {"row": 1, "recorded_at": "UCI", "wanted_at": "UNITED-KINGDOM"}
+    assert (plain["elsewhere"], plain["first_elsewhere"]) == (1, moved)
+    assert "at another location" not in str(import_sales(path, limit=1))
 
 
 def test_ranging_many_items_is_told_too(
