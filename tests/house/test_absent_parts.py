@@ -81,7 +81,8 @@ MADE_PATTERNS = {
 STORED = {
     "frame.js": "inventory-names",
     "keys.js": "inventory-single-keys",
-    "scan.js": "inventory-scan-",
+    "kept.js": "inventory-scan-",
+    "scan.js": "inventory-scan-ask",
     "find.js": "inventory-recent-",
 }
 

@@ -254,10 +254,23 @@ def test_nobody_sees_the_sheet_of_somebody_else(shelf: psycopg.Connection) -> No
 def test_a_sheet_that_was_handed_in_elsewhere_says_so(shelf: psycopg.Connection) -> None:
     ann = person("associate", "ann")
     sheet = services.open_sheet(location="L", actor="ann")
-    scan(ann, sheet, ("S", 1))
+    stored, late = Entry(uuid4(), "S", 1), Entry(uuid4(), "S", 2)
+    services.add_entries(sheet_id=sheet, entries=[stored], actor="ann")
     services.submit_sheet(sheet_id=sheet, actor="ann")
+    rows = [
+        {"id": str(one.entry_id), "sku": one.sku, "units": one.units, "age_ms": 0}
+        for one in (stored, late)
+    ]
 
-    assert scan(ann, sheet, ("S", 1)).status_code == 409
+    sent = ann.post(
+        f"/counts/sheets/{sheet}/entries",
+        json.dumps({"entries": rows}),
+        content_type="application/json",
+    )
+
+    assert (sent.status_code, sent.json()["had"]) == (409, [str(stored.entry_id)])
+    closed = ann.get(f"/counts/sheets/{sheet}/").content.decode()
+    assert f'action="/counts/sheets/{sheet}/entries" data-late="{sheet}" hidden>' in closed
     again = post(ann, f"/counts/sheets/{sheet}/submit")
     assert (again.status_code, "was handed in" in text(again)) == (409, True)
 

@@ -161,6 +161,21 @@ def test_a_reload_and_a_lost_network_lose_no_scan(
     page.reload()
     expect(row).to_have_text("3")
 
+    page.route("**/entries", lambda route: route.abort())
+    page.get_by_label("Scan or type a code").click()
+    page.keyboard.type("MUG\n")
+    expect(page.locator("#scan-state")).to_contain_text("1 entry is kept here")
+    shop.sql("UPDATE app.count_sheet SET submitted_at = now() WHERE location = %s", shop.location)
+    visitor.expected = ("ERR_FAILED", "409")
+    page.unroute("**/entries")  # the page sends the entry again, and loads the closed sheet
+
+    expect(page.locator("form[data-late] li")).to_have_text("MUG × 1")
+    page.goto(f"{doors.base}/counts/")
+    page.locator("[data-kept-sheets] a").click()
+    page.get_by_role("button", name="Remove these entries").click()
+    page.reload()
+    expect(page.locator("form[data-late]")).to_be_hidden()
+
 
 def test_items_are_counted_with_one_scan_and_one_number_each(
     stack: RunningStack, doors: Doors, shop: Shop

@@ -180,7 +180,9 @@ def _keep_batch(request: HttpRequest, sheet_id: int) -> JsonResponse:
         batch = _batch(request.body)
         refused = add_entries(sheet_id=sheet_id, entries=batch, actor=request.user.get_username())
     except Conflict as conflict:
-        return JsonResponse({"error": _what_changed(conflict)}, status=409)
+        # The sheet has been handed in. The device may not know that some entries are part of it.
+        had = [row.id for row in selectors.stored(sheet_id, [entry.entry_id for entry in batch])]
+        return JsonResponse({"error": _what_changed(conflict), "had": had}, status=409)
     except ServiceError as error:
         return JsonResponse({"error": refused_text(error)}, status=422)
     return JsonResponse(

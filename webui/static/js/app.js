@@ -8,6 +8,7 @@ import { startExpand } from "./expand.js";
 import { startFind } from "./find.js";
 import { startFrame } from "./frame.js";
 import { startHistory } from "./history.js";
+import { startKeptSheets, startLateEntries } from "./kept.js";
 import { startKeys } from "./keys.js";
 import { startLive } from "./live.js";
 import { startNames } from "./names.js";
@@ -31,6 +32,8 @@ const PARTS = [
   ["form[data-delivery]", startDelivery],
   ["#desk, form[data-picks]", startPick],
   ["form[data-scan]", startScan],
+  ["form[data-late]", startLateEntries],
+  ["[data-kept-sheets]", startKeptSheets],
   ["form[data-uses]", startUses],
   ["form[data-names]", startNames],
   ["figure[data-chart]", startCharts],

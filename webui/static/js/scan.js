@@ -2,6 +2,7 @@
 // queue is sent in its order, and an entry leaves it when the server has acknowledged it. A reload,
 // a slow server and a lost network only delay entries, and the server stores each id once.
 import { counted, text } from "./frame.js";
+import { forget, isKept, keep, keptEntries, prefixOf, sendEntries, storedOf } from "./kept.js";
 import { swap } from "./swap.js";
 
 const ASK = "inventory-scan-ask"; // present on a device whose people type the units after each scan
@@ -141,8 +142,8 @@ const STATES = new Map([
 class Queue {
   constructor(form) {
     this.form = form;
-    this.prefix = `inventory-scan-${form.dataset.scan}-`;
-    this.waiting = stored(this.prefix);
+    this.prefix = prefixOf(form.dataset.scan);
+    this.waiting = keptEntries(this.prefix);
     this.isSending = false;
     this.saved = 0;
     this.whenEmpty = null;
@@ -160,12 +161,7 @@ class Queue {
   add(sku, units) {
     const entry = { id: newId(), sku, units, at: Date.now() };
     this.waiting.push(entry);
-    // One storage item per entry, so that two windows never overwrite each other's entries.
-    try {
-      localStorage.setItem(this.prefix + entry.id, JSON.stringify(entry));
-    } catch {
-      // The storage is full: this page keeps the entry until it is sent.
-    }
+    keep(this.prefix, entry);
     this.show(entry, "waiting");
     this.send();
   }
@@ -203,15 +199,9 @@ class Queue {
 
   /** Send one batch: return "saved", "again" for a transient failure, "stop" for a permanent one. */
   async post(batch) {
-    const entries = batch.map(({ id, sku, units, at }) => ({ id, sku, units, age_ms: Math.max(0, Date.now() - at) }));
     let answer;
     try {
-      answer = await fetch(this.form.action, {
-        method: "POST",
-        credentials: "same-origin",
-        headers: { "Content-Type": "application/json", "X-CSRFToken": this.form.elements.csrfmiddlewaretoken.value },
-        body: JSON.stringify({ entries }),
-      });
+      answer = await sendEntries(this.form, batch);
     } catch {
       return "again";
     }
@@ -222,6 +212,7 @@ class Queue {
     if (answer.status >= 500 || answer.status === 429) return "again";
     const said = await answer.json().catch(() => null);
     if (said === null) return "again"; // a proxy has answered, or the connection ended
+    if (answer.status === 409 && this.leave(storedOf(said))) return "stop";
     if (!answer.ok) {
       this.refuse(said.error);
       this.tell(counted("{number} entry was not sent.", "{number} entries were not sent.", this.length));
@@ -231,10 +222,26 @@ class Queue {
     return "saved";
   }
 
-  done(batch, refused, stored) {
-    const answered = new Set(batch.map((entry) => entry.id));
+  /**
+   * The sheet was handed in elsewhere. Load its page, which shows the entries that came too late.
+   * Return false if the storage is full: then only this page has some entries, so it stays.
+   */
+  leave(stored) {
+    this.forget(stored);
+    if (!this.waiting.every((entry) => isKept(this.prefix, entry))) return false;
+    this.whenEmpty = null;
+    location.reload();
+    return true;
+  }
+
+  forget(ids) {
+    const answered = new Set(ids);
     this.waiting = this.waiting.filter((entry) => !answered.has(entry.id));
-    for (const id of answered) localStorage.removeItem(this.prefix + id);
+    forget(this.prefix, answered);
+  }
+
+  done(batch, refused, stored) {
+    this.forget(batch.map((entry) => entry.id));
     for (const entry of batch) {
       const row = refused.get(entry.id);
       if (row) this.refuse(`${entry.sku}: ${row.why}`);
@@ -305,14 +312,6 @@ function closeRefused() {
   box.querySelector("ul")?.remove();
   box.hidden = true;
   document.querySelector("form[data-scan]").elements.sku.focus();
-}
-
-/** Return the entries that an earlier page could not send, in the order of their scans. */
-function stored(prefix) {
-  return Object.keys(localStorage)
-    .filter((name) => name.startsWith(prefix))
-    .map((name) => JSON.parse(localStorage.getItem(name)))
-    .sort((one, other) => one.at - other.at);
 }
 
 function byId(rows) {

@@ -1,0 +1,116 @@
+// Entries of counting sheets that the server has not acknowledged. This device keeps them, until the
+// server has stored them or a person removes them. A sheet that was handed in elsewhere takes no more
+// entries, so its page shows those that came too late.
+import { counted, text } from "./frame.js";
+
+const ENTRY = /^inventory-scan-([0-9]+)-/;
+const BATCH = 50;
+
+/** Return the prefix of the names under which the entries of a sheet are stored. */
+export function prefixOf(sheet) {
+  return `inventory-scan-${sheet}-`;
+}
+
+/** Store an entry. Each has a name of its own, so that two windows never overwrite each other's entries. */
+export function keep(prefix, entry) {
+  try {
+    localStorage.setItem(prefix + entry.id, JSON.stringify(entry));
+  } catch {
+    // The storage is full: the page keeps the entry until it is sent.
+  }
+}
+
+/** Return true if an entry survives a reload of the page. */
+export function isKept(prefix, entry) {
+  return localStorage.getItem(prefix + entry.id) !== null;
+}
+
+export function forget(prefix, ids) {
+  for (const id of ids) localStorage.removeItem(prefix + id);
+}
+
+/** Return the entries that an earlier page could not send, in the order of their scans. */
+export function keptEntries(prefix) {
+  return Object.keys(localStorage)
+    .filter((name) => name.startsWith(prefix))
+    .map((name) => JSON.parse(localStorage.getItem(name)))
+    .sort((one, other) => one.at - other.at);
+}
+
+/** Send entries to the sheet of a form. The promise fails if there is no network. */
+export function sendEntries(form, batch) {
+  const entries = batch.map(({ id, sku, units, at }) => ({ id, sku, units, age_ms: Math.max(0, Date.now() - at) }));
+  return fetch(form.action, {
+    method: "POST",
+    credentials: "same-origin",
+    headers: { "Content-Type": "application/json", "X-CSRFToken": form.elements.csrfmiddlewaretoken.value },
+    body: JSON.stringify({ entries }),
+  });
+}
+
+/** On a sheet that was handed in: show the entries of this device that are part of no count. */
+export async function startLateEntries() {
+  const form = document.querySelector("form[data-late]");
+  const prefix = prefixOf(form.dataset.late);
+  await forgetStored(form, prefix);
+  const late = keptEntries(prefix);
+  if (!late.length) return;
+  showList(form, late.map(({ sku, units }) => lineOf(`${sku} × ${units}`)));
+  form.hidden = false;
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    forget(prefix, late.map((entry) => entry.id));
+    form.remove();
+  });
+}
+
+/** Forget the entries that the sheet has: the server stored them, but its answer was lost. */
+async function forgetStored(form, prefix) {
+  const entries = keptEntries(prefix);
+  for (let from = 0; from < entries.length; from += BATCH) {
+    try {
+      const answer = await sendEntries(form, entries.slice(from, from + BATCH));
+      forget(prefix, storedOf(await answer.json()));
+    } catch {
+      return; // without an answer all entries are shown
+    }
+  }
+}
+
+/** Return the ids of the sent entries that a sheet which takes no more entries has stored. */
+export function storedOf(answer) {
+  return (answer.had ?? []).map(String);
+}
+
+/** On the page of all sheets: name each sheet with entries that only this device has. */
+export function startKeptSheets() {
+  const notice = document.querySelector("[data-kept-sheets]");
+  const numbers = new Map();
+  for (const [, sheet] of Object.keys(localStorage).map((name) => ENTRY.exec(name) ?? [])) {
+    if (sheet) numbers.set(sheet, (numbers.get(sheet) ?? 0) + 1);
+  }
+  if (!numbers.size) return;
+  const lines = [...numbers].map(([sheet, number]) => {
+    const line = document.createElement("li");
+    const link = line.appendChild(document.createElement("a"));
+    link.href = notice.dataset.keptSheets.replace("/0/", `/${sheet}/`);
+    link.textContent = text("Sheet {sheet}", { sheet });
+    line.append(`: ${counted("{number} entry", "{number} entries", number)}`);
+    return line;
+  });
+  showList(notice, lines);
+  notice.hidden = false;
+}
+
+/** Put a list below the first paragraph of a notice. */
+function showList(notice, lines) {
+  const list = document.createElement("ul");
+  list.append(...lines);
+  notice.querySelector("p").after(list);
+}
+
+function lineOf(sentence) {
+  const line = document.createElement("li");
+  line.textContent = sentence;
+  return line;
+}
