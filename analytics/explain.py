@@ -142,7 +142,11 @@ def explain(
     if until_us is not None and logged.state is not None:
         origin = "archived log"
     named = with_actors(sections, facts.actors)
-    return Explanation(key, number, at, facts.steps, logged.revisions, named, origin)
+    # A window that starts after `at` has none of the shown facts.
+    revisions = tuple(
+        one for one in logged.revisions if until_us is None or one.start_us <= until_us
+    )
+    return Explanation(key, number, at, facts.steps, revisions, named, origin)
 
 
 def _sections(

@@ -22,12 +22,14 @@ Actors = dict[tuple[str, int], str | None]
 
 WORKER_TIMEOUT_S: Final = 2.0  # a command waits longer for a worker than a page does
 
+# `ledger_lines` counts all lines of a window that the ledger has now, also those after `until`: the
+# read model's window has them, too. Place and sums of a fact don't depend on later facts.
 _FACTS: Final = f"""
 SELECT f.table_name, f.row_id, f.business_at, f.recorded_at, f.heard_at, f.kind, f.document,
     f.actor, f.counted_units, f.delta_units, f.running_units, w.late_lines, {LACKS_LINES}
-FROM (SELECT f.*, {LEDGER_LINES}
-      FROM retail.stock_facts(%(key)s, coalesce(%(until)s::timestamptz, 'infinity')) f) f
-{WINDOW_OF_FACT} ORDER BY f.place
+FROM (SELECT f.*, {LEDGER_LINES} FROM retail.stock_facts(%(key)s) f) f
+{WINDOW_OF_FACT}
+WHERE f.business_at <= coalesce(%(until)s::timestamptz, 'infinity') ORDER BY f.place
 """  # noqa: S608 -- constants of this project
 _SPLIT: Final = """
 SELECT cause, units, facts, detail, count_id, counted_at, actor

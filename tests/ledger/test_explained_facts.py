@@ -237,7 +237,8 @@ def test_a_sale_that_no_window_counted_is_late_beside_one_that_arrived_on_time(
 ) -> None:
     write(ledger, "item_location", **POLICY)
     sold = NOON - timedelta(days=6)
-    write(ledger, "sale_line", source_ref="on time", quantity_units=2, occurred_at=sold)
+    later = sold + timedelta(minutes=5)
+    write(ledger, "sale_line", source_ref="on time", quantity_units=2, occurred_at=later)
     ledger.execute("DELETE FROM read_model.sales_window")
     project(ledger, state_of(ledger, "L|S"))  # the read model keeps its window
     write(ledger, "sale_line", source_ref="newest", occurred_at=NOON)
@@ -251,6 +252,11 @@ def test_a_sale_that_no_window_counted_is_late_beside_one_that_arrived_on_time(
     }
     found = explain("S", "L", settings=settings)
     assert {step.document: step.arrival for step in found.steps} == expected
+    # Within the window: the line that the window counts is later than this time.
+    then = explain("S", "L", (at + timedelta(minutes=1)).isoformat(), settings=settings)
+    assert {step.document: step.arrival for step in then.steps} == {
+        "till-1 expired": "late_uncounted"
+    }
     facts = import_module("webui.readmodel.explain").facts("L|S")  # late: needs Django
     assert {fact.document: fact.arrival for fact in facts} == expected
     newest_us = int(NOON.timestamp()) * 1_000_000
@@ -295,7 +301,9 @@ def test_at_a_time_the_archived_log_says_what_was_known_and_asked_for(
     assert amounts(late, "hold")["episode_state"] == state.episode.state
     assert amounts(late, "source")["known_on_hand_units"] == state.on_hand_units
     assert amounts(late, "source")["policy_offset"] == state.position.offset
-    assert late.as_json()["window_revisions"]
+    windows = [one["start_us"] for one in late.as_json()["window_revisions"]]
+    assert windows
+    assert max(windows) <= at_us
     assert "Late changes of closed windows" in late.as_text()
     assert [section.name for section in early.sections] == ["stock", "price", "source"]
-    assert early.came_from is None
+    assert (early.came_from, early.revisions) == (None, ())
