@@ -5,7 +5,7 @@ which could contradict the written files or rows.
 """
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -135,7 +135,7 @@ class Tail:
 
     def read_until(
         self, ends: Mapping[int, int], *, deadline: float | None = None
-    ) -> Iterator[Any]:
+    ) -> Generator[Any, None, None]:
         """Yield messages before `ends`. Without `deadline`, wait as long as messages arrive.
 
         Transaction markers and compaction leave gaps in the offsets. So a partition is complete

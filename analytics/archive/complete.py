@@ -6,6 +6,7 @@ run archives the missing records itself.
 
 import time
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -14,13 +15,14 @@ from analytics import kafka
 from analytics.archive.follow import checked_starts, only_archiver
 from analytics.archive.manifest import Manifest
 from analytics.archive.names import FLUSH
-from analytics.archive.source import refuse_other_log
+from analytics.archive.source import refuse_other_log, refuse_other_source
 from analytics.archive.writer import arrival, open_writers
 from analytics.damage import Damage
 from cdc.contracts.topics import STOCK_EVENTS
 from cdc.settings import Connections
 
 _WAIT_S: Final = 0.5
+_READ_AFTER_S: Final = 2.0
 _REPORT_RECORDS: Final = 20_000
 _KEPT: Final = "the archived records are kept, nothing was computed"
 _SHOWS: Final = "`inventory status` shows whether broker and archiver run"
@@ -75,6 +77,10 @@ class MissingRecords:
             raise ArchiveBehind(problem, _KEPT, _SHOWS)
         return not left
 
+    def is_unchanged_for(self, seconds: float) -> bool:
+        """Return True if the number of missing records has been the same for `seconds`."""
+        return self.clock() - self._since >= seconds
+
 
 def archive_until(
     settings: Connections,
@@ -89,28 +95,51 @@ def archive_until(
     fails if the archive gets no record for `timeout_s`; it has no other time limit. `report` gets
     two numbers: records archived since the call, and records missing at its start.
 
+    The offsets before an end may hold no record: transaction markers and aborted records. Then the
+    manifest ends before this end, and the archive is complete all the same.
+
     Raises:
         ArchiveBehind: records are missing, and none was archived for `timeout_s`.
         BrokenArchive: the topic was truncated, or deleted and recreated.
     """
     missing = MissingRecords(settings.archive_dir, ends, timeout_s, report)
     manifest = Manifest(settings.archive_dir)
-    missing.none_left({number: manifest.next_offset(number) for number in ends})
+    missing.none_left(_reached(manifest, ends))
     while True:
         with only_archiver(settings.archive_dir) as is_held:
             if is_held:
                 _archive_here(settings, missing)
+                missing.none_left(ends)
+                return Manifest(settings.archive_dir)
         manifest = Manifest(settings.archive_dir)  # `compact` may have exchanged the directory
-        if missing.none_left({number: manifest.next_offset(number) for number in ends}):
+        if missing.none_left(_reached(manifest, ends)):
+            return manifest
+        if missing.is_unchanged_for(_READ_AFTER_S) and not _has_records(settings, manifest, ends):
+            missing.none_left(ends)
             return manifest
         (settings.archive_dir / FLUSH).touch()
         time.sleep(_WAIT_S)
 
 
+def _reached(manifest: Manifest, ends: Mapping[int, int]) -> dict[int, int]:
+    return {number: manifest.next_offset(number) for number in ends}
+
+
+def _has_records(settings: Connections, manifest: Manifest, ends: Mapping[int, int]) -> bool:
+    """Return True if the topic has a committed record between the archive's end and `ends`."""
+    refuse_other_source(
+        settings.archive_dir, kafka.topic_id(settings.kafka_bootstrap, STOCK_EVENTS)
+    )
+    starts = _reached(manifest, ends)
+    tail = kafka.Tail(settings.kafka_bootstrap, STOCK_EVENTS, settings.partitions, starts)
+    with closing(tail.read_until(ends)) as found:
+        return next(found, None) is not None
+
+
 def _archive_here(settings: Connections, missing: MissingRecords) -> None:
     ends, manifest = missing.ends, Manifest(settings.archive_dir)
     if manifest.covers(ends):
-        refuse_other_log(settings, {number: manifest.next_offset(number) for number in ends})
+        refuse_other_log(settings, _reached(manifest, ends))
         return
     writers = open_writers(
         settings.archive_dir,

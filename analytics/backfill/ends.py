@@ -69,6 +69,8 @@ def history(
     if not manifest.covers(ends):
         _refuse_without_broker(settings, manifest)
         manifest = archive_until(settings, ends, report=report)
+        # The archive is complete. Offsets between its last record and an end hold no record.
+        ends = {number: min(end, manifest.next_offset(number)) for number, end in ends.items()}
     return manifest, ends
 
 

@@ -1,10 +1,21 @@
 """Waiting for an archive that is behind: progress, and the end of a wait without any."""
 
+from collections.abc import Generator, Mapping
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
+from typing_extensions import override
 
-from analytics.archive.complete import ArchiveBehind, MissingRecords
+from analytics import kafka
+from analytics.archive import complete
+from analytics.archive.complete import ArchiveBehind, MissingRecords, archive_until
+from analytics.archive.manifest import Manifest
+from analytics.archive.names import LOCK
+from analytics.backfill.ends import history
+from analytics.locks import exclusive
+from cdc.settings import Connections
+from tests.analytics.histories import archived, generate
 
 
 class Waiting:
@@ -71,3 +82,43 @@ def test_a_complete_archive_reports_nothing() -> None:
 
     assert waiting.at(0, 100, 50)
     assert waiting.reported == []
+
+
+class MarkersOnly(kafka.Tail):
+    """A reader of a topic that has no record after the archived ones."""
+
+    @override
+    def read_until(
+        self, ends: Mapping[int, int], *, deadline: float | None = None
+    ) -> Generator[object, None, None]:
+        assert deadline is None
+        self.next_offsets.update(ends)
+        yield from ()
+
+
+@pytest.mark.parametrize("is_service_running", [True, False])
+def test_offsets_without_a_record_are_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_service_running: bool
+) -> None:
+    """The partition ends with the marker of a transaction, which is no record."""
+    settings = Connections(home=tmp_path)
+    archived(settings.archive_dir, generate(seed=3))
+    manifest = Manifest(settings.archive_dir)
+    ends = {number: manifest.next_offset(number) + 2 for number in range(3)}
+    reported: list[tuple[int, int]] = []
+    monkeypatch.setattr(complete, "_READ_AFTER_S", 0.0)
+    monkeypatch.setattr(complete, "refuse_other_source", lambda *_: None)
+    monkeypatch.setattr(complete, "checked_starts", lambda *_: {})
+    monkeypatch.setattr(kafka, "topic_id", lambda *_: "the same")
+    monkeypatch.setattr(kafka, "Tail", MarkersOnly)
+
+    with exclusive(settings.archive_dir / LOCK) if is_service_running else nullcontext():
+        found = archive_until(
+            settings, ends, timeout_s=1.0, report=lambda *counts: reported.append(counts)
+        )
+
+    assert found.all_files() == manifest.all_files()
+    assert reported == [(6, 6)]
+    assert history(settings, ends, runs=tmp_path)[1] == {
+        number: end - 2 for number, end in ends.items()
+    }

@@ -16,6 +16,7 @@ import pytest
 from confluent_kafka import ConsumerGroupTopicPartitions, Producer, TopicPartition
 from confluent_kafka.admin import NewPartitions
 
+from analytics.archive.complete import archive_until
 from analytics.kafka import end_offsets
 from cdc.capture.admin import admin_client
 from cdc.contracts.partition import partition_of
@@ -146,6 +147,8 @@ def test_what_somebody_aborts_counts_nothing_and_is_waited_for_by_nobody(
         return bool(places[PLACE] == ends[PLACE])
 
     own.wait_until(is_past, describe=lambda: asked(own, "/iq/v1/lag"))
+    manifest = archive_until(own.settings, ends, timeout_s=20)
+    assert manifest.next_offset(PLACE) < ends[PLACE]
     wait_for(own, -5)
     sell(own, 7)
     wait_for(own, -6)
