@@ -79,19 +79,28 @@ def start_offsets(bootstrap: str, topic: str, partitions: int) -> dict[int, int]
     return _offsets(bootstrap, topic, partitions, OffsetSpec.earliest())
 
 
+def admin_client(bootstrap: str) -> AdminClient:
+    """Return a client for requests about topics."""
+    return AdminClient({"bootstrap.servers": bootstrap, "log_level": _WARNINGS})
+
+
 def topic_id(bootstrap: str, topic: str) -> str:
     """Return the id that the broker gave the topic; a recreated topic has another id.
 
     Raises:
         KafkaException: there is no such topic, or no broker.
     """
-    admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": _WARNINGS})
-    answers = admin.describe_topics(TopicCollection([topic]), request_timeout=TIMEOUT_S)
-    return str(answers[topic].result(TIMEOUT_S + _LATER_S).topic_id)
+    return topic_id_from(admin_client(bootstrap), topic, timeout_s=TIMEOUT_S)
+
+
+def topic_id_from(client: AdminClient, topic: str, *, timeout_s: float) -> str:
+    """Return what `topic_id` returns, through the connection of `client`."""
+    answers = client.describe_topics(TopicCollection([topic]), request_timeout=timeout_s)
+    return str(answers[topic].result(timeout_s + _LATER_S).topic_id)
 
 
 def _offsets(bootstrap: str, topic: str, partitions: int, spec: OffsetSpec) -> dict[int, int]:
-    admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": _WARNINGS})
+    admin = admin_client(bootstrap)
     request = {TopicPartition(topic, number): spec for number in range(partitions)}
     answers = admin.list_offsets(
         request,

@@ -4,17 +4,18 @@ A lock file admits one process at a time. If a run needs newer records, the modu
 for this service. If the service doesn't run, `complete` archives the records itself.
 """
 
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
 import structlog
-from confluent_kafka import OFFSET_BEGINNING, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, KafkaException, TopicPartition
 
 from analytics import kafka
 from analytics.archive.names import FLUSH, LOCK, RELEASE_REQUEST, former_name
-from analytics.archive.source import refuse_other_log
+from analytics.archive.source import refuse_other_log, refuse_other_source
 from analytics.archive.writer import PartitionWriter, arrival, open_writers
 from analytics.locks import exclusive
 from cdc.contracts.topics import STOCK_EVENTS
@@ -24,6 +25,8 @@ from cdc.settings import Connections
 # many small ones.
 _FETCH_WAIT_MS: Final = 500
 _FETCH_BYTES: Final = 256 * 1024
+_CHECK_S: Final = 10.0
+_ANSWER_S: Final = 2.0  # a longer wait would delay the heartbeat
 _log = structlog.get_logger(__name__)
 
 Progress = Callable[[Mapping[int, int]], None]
@@ -68,11 +71,13 @@ def follow(
     )
     client.assign([_assignment(number, starts) for number in range(settings.partitions)])
     _log.info("archiver follows", topic=STOCK_EVENTS, next_offsets=starts)
-    request = _FlushRequest(settings.archive_dir / FLUSH)
+    request, check = _FlushRequest(settings.archive_dir / FLUSH), _SourceCheck(settings)
     try:
         while should_continue() and not given_up.exists():
             is_flush_due = request.is_new()
-            for message in kafka.records(client):
+            messages = kafka.records(client)
+            check.refuse_other_source()
+            for message in messages:
                 if message.error() is None:
                     writers[message.partition()].take(arrival(message))
             for writer in writers:
@@ -85,6 +90,29 @@ def follow(
             writer.roll()
     finally:
         client.close()
+
+
+class _SourceCheck:
+    """A check, every 10 s, that the topic was not deleted and created again.
+
+    A consumer doesn't notice this if the new topic already has the next offset.
+    """
+
+    def __init__(self, settings: Connections) -> None:
+        self._directory = settings.archive_dir
+        self._admin = kafka.admin_client(settings.kafka_bootstrap)
+        self._due_s = time.monotonic() + _CHECK_S
+
+    def refuse_other_source(self) -> None:
+        """Raise `BrokenArchive` if the topic has another id. Skip the check without an answer."""
+        if time.monotonic() < self._due_s:
+            return
+        self._due_s = time.monotonic() + _CHECK_S
+        try:
+            topic_id = kafka.topic_id_from(self._admin, STOCK_EVENTS, timeout_s=_ANSWER_S)
+        except KafkaException:  # the consumer reports errors that don't pass
+            return
+        refuse_other_source(self._directory, topic_id)
 
 
 class _FlushRequest:

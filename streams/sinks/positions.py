@@ -1,6 +1,7 @@
 """The positions of a sink, stored in `read_model.sink_position` with the rows that it writes.
 
-Rows and positions are one transaction, so each record takes effect exactly once.
+Rows and positions are one transaction, so each record takes effect exactly once. A position is
+valid only in the topic with the stored id (`streams.sinks.topic_ids`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,16 +15,29 @@ Connection = psycopg.Connection[tuple[object, ...]]
 
 _READ = "SELECT topic, partition, next_offset FROM read_model.sink_position WHERE sink = %s"
 _WRITE = """
-INSERT INTO read_model.sink_position AS kept (sink, topic, partition, next_offset, as_of_us)
-SELECT %s, place.* FROM unnest(%s::text[], %s::int[], %s::bigint[], %s::bigint[]) AS place
+INSERT INTO read_model.sink_position AS kept
+    (sink, topic, partition, next_offset, as_of_us, topic_id)
+SELECT %s, place.*
+FROM unnest(%s::text[], %s::int[], %s::bigint[], %s::bigint[], %s::text[]) AS place
 ON CONFLICT (sink, topic, partition) DO UPDATE SET
     next_offset = excluded.next_offset,
     as_of_us = coalesce(excluded.as_of_us, kept.as_of_us),
+    topic_id = coalesce(excluded.topic_id, kept.topic_id),
     updated_at = clock_timestamp()
 """
 _DELETE_OTHER_TOPICS = (
     "DELETE FROM read_model.sink_position WHERE sink = %s AND NOT topic = ANY(%s)"
 )
+_READ_IDS = """
+SELECT DISTINCT topic, topic_id FROM read_model.sink_position
+WHERE sink = %s AND topic_id IS NOT NULL
+"""
+_WRITE_IDS = """
+UPDATE read_model.sink_position AS kept SET topic_id = found.id
+FROM unnest(%s::text[], %s::text[]) AS found (topic, id)
+WHERE kept.sink = %s AND kept.topic = found.topic AND kept.topic_id IS NULL
+"""
+_FORGET_IDS = "UPDATE read_model.sink_position SET topic_id = NULL WHERE sink = %s"
 
 
 def read_positions(connection: Connection, sink: str) -> dict[TopicAndPartition, int]:
@@ -32,6 +46,16 @@ def read_positions(connection: Connection, sink: str) -> dict[TopicAndPartition,
     for topic, partition, offset in connection.execute(_READ, (sink,)):
         found[str(topic), int(str(partition))] = int(str(offset))
     return found
+
+
+def read_topic_ids(connection: Connection, sink: str) -> dict[str, str]:
+    """Return the ids of the topics in which the sink's positions are valid, as far as stored."""
+    return {str(topic): str(id_) for topic, id_ in connection.execute(_READ_IDS, (sink,))}
+
+
+def write_topic_ids(connection: Connection, sink: str, ids: Mapping[str, str]) -> None:
+    """Store the topics' ids with those of the sink's positions that have no id yet."""
+    connection.execute(_WRITE_IDS, (list(ids), list(ids.values()), sink))
 
 
 def write_positions(
@@ -47,14 +71,19 @@ def write_positions(
     last: dict[TopicAndPartition, int] = {}
     for record in batch:
         last[record.topic, record.partition] = record.offset + 1
-    set_positions(connection, sink, last, as_of_us)
+    ids = {record.topic: record.topic_id for record in batch}
+    set_positions(connection, sink, last, as_of_us, ids)
 
 
 def move_positions(
     connection: Connection, sink: str, next_offsets: Mapping[TopicAndPartition, int]
 ) -> None:
-    """Store `next_offsets`, and delete the sink's positions in all other topics."""
+    """Store `next_offsets`, and delete the sink's positions in all other topics.
+
+    The caller has read the offsets from the present topics, so stored ids of topics are deleted.
+    """
     connection.execute(_DELETE_OTHER_TOPICS, (sink, sorted({topic for topic, _ in next_offsets})))
+    connection.execute(_FORGET_IDS, (sink,))
     set_positions(connection, sink, next_offsets)
 
 
@@ -63,8 +92,12 @@ def set_positions(
     sink: str,
     next_offsets: Mapping[TopicAndPartition, int],
     as_of_us: Mapping[TopicAndPartition, int] = MappingProxyType({}),
+    ids: Mapping[str, str | None] = MappingProxyType({}),
 ) -> None:
-    """Store the sink's next offsets. A partition without `as_of_us` keeps its former as-of time."""
+    """Store the sink's next offsets, in topics with these `ids`.
+
+    A partition without `as_of_us` or id keeps its former as-of time or id.
+    """
     tps = sorted(next_offsets)
     connection.execute(
         _WRITE,
@@ -74,5 +107,6 @@ def set_positions(
             [partition for _, partition in tps],
             [next_offsets[tp] for tp in tps],
             [as_of_us.get(tp) for tp in tps],
+            [ids.get(topic) for topic, _ in tps],
         ),
     )

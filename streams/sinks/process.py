@@ -8,7 +8,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Never, Protocol
 
 import psycopg
@@ -16,15 +16,23 @@ import structlog
 from confluent_kafka import KafkaException
 from psycopg.types.json import Jsonb
 
+from cdc.capture.admin import admin_client
 from cdc.contracts.versions import UnreadableRecord
 from cdc.logs import configure_logging
 from streams.exit_codes import ExitCode, repair_at_topic
 from streams.settings import SinkSettings
 from streams.sinks.active import RevisionSwitched
-from streams.sinks.positions import Connection, read_positions
-from streams.sinks.source import SinkRecord, SinkSource, SourceLost
+from streams.sinks.positions import (
+    Connection,
+    read_positions,
+    read_topic_ids,
+    write_topic_ids,
+)
+from streams.sinks.source import SinkRecord, SinkSource, SourceLost, is_temporary
+from streams.sinks.topic_ids import checked_ids
 
 HEARTBEAT_S = 2.0
+CHECK_S = 5.0  # interval in which the topics' ids are compared
 CONNECT_TIMEOUT_S = 10
 LOCK_WAIT_S = 30
 
@@ -116,6 +124,8 @@ class _Process:
         self._beat_at_s = 0.0
         self._records = 0
         self._topics: Sequence[str] = ()
+        self._admin = admin_client(settings.kafka_bootstrap)
+        self._checked_at_s = float("-inf")
 
     def run(self) -> None:
         """Read, write and send heartbeats until a signal arrives."""
@@ -142,6 +152,7 @@ class _Process:
         if now_s - self._beat_at_s >= HEARTBEAT_S:
             self._beat_at_s = now_s
             self._start_if_changed(source, connection)
+            self._check_topics(connection)
             detail = Jsonb({"records": self._records})
             connection.execute(_HEARTBEAT, (self._sink.name, os.getpid(), detail))
         settings = self._settings
@@ -160,13 +171,38 @@ class _Process:
                 self._records += len(batch)
 
     def _start_if_changed(self, source: SinkSource, connection: Connection) -> None:
-        """Start to read from the stored positions if the sink's topics have changed."""
+        """Start to read from the stored positions if the sink's topics have changed.
+
+        Each record then has its topic's id. Without an answer about the ids, try again later.
+        """
         topics = tuple(self._sink.topics(connection))
-        if topics != self._topics:
+        if topics == self._topics:
+            return
+        ids = self._compared(topics, connection)
+        if ids is not None:
             positions = read_positions(connection, self._sink.name)
-            source.start(topics, self._settings.partitions, positions)
+            source.start(topics, self._settings.partitions, positions, ids)
             self._topics = topics
             log.info("sink reads", topics=topics, positions=len(positions))
+
+    def _check_topics(self, connection: Connection) -> None:
+        """Compare the topics' ids, every `CHECK_S` seconds."""
+        if self._topics and time.monotonic() - self._checked_at_s >= CHECK_S:
+            self._compared(self._topics, connection)
+
+    def _compared(self, topics: Sequence[str], connection: Connection) -> Mapping[str, str] | None:
+        """Return the topics' ids, after a comparison with the stored ones. None: no answer."""
+        self._checked_at_s = time.monotonic()
+        stored = read_topic_ids(connection, self._sink.name)
+        try:
+            found = checked_ids(self._admin, topics, stored)
+        except KafkaException as error:
+            if not is_temporary(error.args[0]):
+                raise
+            log.warning("topics are not compared", error=str(error))
+            return None
+        write_topic_ids(connection, self._sink.name, found)
+        return found
 
     def _stop(self, _number: int, _frame: object) -> None:
         self._stopping = True

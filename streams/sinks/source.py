@@ -5,7 +5,7 @@ rows. The reader gets only records of committed transactions. So it never gets a
 fenced worker could not commit.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import structlog
 from confluent_kafka import (
@@ -26,7 +26,10 @@ log = structlog.get_logger(__name__)
 
 @value
 class SinkRecord:
-    """One committed record of a topic that workers write."""
+    """One committed record of a topic that workers write.
+
+    `topic_id` is the id that the topic had when the sink started to read it, None if unknown.
+    """
 
     topic: str
     partition: int
@@ -34,6 +37,7 @@ class SinkRecord:
     key: bytes | None
     value: bytes | None
     headers: tuple[tuple[str, bytes], ...] = ()
+    topic_id: str | None = None
 
 
 class SourceLost(Exception):
@@ -51,6 +55,7 @@ class SinkSource:
     """A consumer without a group. It returns records in offset order within each partition."""
 
     def __init__(self, bootstrap: str, name: str) -> None:
+        self._ids: Mapping[str, str] = {}
         self._consumer = Consumer(
             {
                 "bootstrap.servers": bootstrap,
@@ -66,12 +71,17 @@ class SinkSource:
         )
 
     def start(
-        self, topics: Iterable[str], partitions: int, positions: dict[TopicAndPartition, int]
+        self,
+        topics: Iterable[str],
+        partitions: int,
+        positions: dict[TopicAndPartition, int],
+        ids: Mapping[str, str],
     ) -> None:
         """Start to read all partitions of `topics` at the offsets in `positions`.
 
-        A partition without a position is read from its beginning.
+        A partition without a position is read from its beginning. `ids` are the topics' ids.
         """
+        self._ids = ids
         self._consumer.assign(
             [
                 TopicPartition(topic, number, positions.get((topic, number), OFFSET_BEGINNING))
@@ -91,7 +101,7 @@ class SinkSource:
         """
         taken: list[SinkRecord] = []
         for message in self._consumer.consume(records, timeout_s):
-            record = _record_of(message)
+            record = _record_of(message, self._ids)
             if record is not None:
                 taken.append(record)
         return taken
@@ -101,23 +111,30 @@ class SinkSource:
         self._consumer.close()
 
 
-def _record_of(message: Message) -> SinkRecord | None:
+def _record_of(message: Message, ids: Mapping[str, str]) -> SinkRecord | None:
     error = message.error()
     if error is None:
+        topic = message.topic() or ""
         return SinkRecord(
-            message.topic() or "",
+            topic,
             _known(message.partition()),
             _known(message.offset()),
             _as_bytes(message.key()),
             _as_bytes(message.value()),
             tuple(message.headers() or ()),
+            ids.get(topic),
         )
     if error.code() in (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE):  # noqa: SLF001 -- librdkafka's local codes are only published under this name
         raise SourceLost(str(error), message.topic() or "")
-    if error.retriable() or error.code() in _TRANSIENT:
+    if is_temporary(error):
         log.warning("broker not reachable", error=str(error))
         return None
     raise KafkaException(error)
+
+
+def is_temporary(error: KafkaError) -> bool:
+    """Return True if the error may end without a person, for example while the broker restarts."""
+    return error.retriable() or error.code() in _TRANSIENT
 
 
 _TRANSIENT = (
@@ -125,6 +142,7 @@ _TRANSIENT = (
     KafkaError._TRANSPORT,  # noqa: SLF001 -- as above
     KafkaError._RESOLVE,  # noqa: SLF001 -- as above
     KafkaError._TIMED_OUT,  # noqa: SLF001 -- as above
+    KafkaError.UNKNOWN_TOPIC_OR_PART,  # the sink waits for a missing topic
 )
 
 

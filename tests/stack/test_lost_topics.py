@@ -74,15 +74,17 @@ def restart(own: RunningStack) -> None:
     write_requested(own.home, wanted.restarted("worker-1"))
 
 
-def wait_for_halt(own: RunningStack, code: ExitCode, reason: str) -> None:
-    """Wait until the worker has ended with `code` and its log has the reason."""
-    log: Path = own.home.log_of("worker-1")
+def wait_for_halt(
+    own: RunningStack, code: ExitCode, reason: str, service: str = "worker-1"
+) -> None:
+    """Wait until the service has ended with `code` and its log has the reason."""
+    log: Path = own.home.log_of(service)
 
     def has_halted() -> bool:
         said = log.read_text(encoding="utf-8", errors="replace")
-        return own.runtime.services["worker-1"].last_exit == code and reason in said
+        return own.runtime.services[service].last_exit == code and reason in said
 
-    own.wait_until(has_halted, describe=lambda: own.runtime.services["worker-1"])
+    own.wait_until(has_halted, describe=lambda: own.runtime.services[service])
 
 
 def assert_nothing_differs(own: RunningStack, shop: Shop) -> None:
@@ -112,6 +114,7 @@ def test_changelogs_recreated_halt_a_worker_until_they_are_rebuilt(
 
     recreated(own, *CHANGELOGS)
     wait_for_halt(own, ExitCode.LOG_MISMATCH, "was deleted and recreated")
+    wait_for_halt(own, ExitCode.LOG_MISMATCH, "was deleted and recreated", "projector")
     told = own.cli("doctor", "--json").stdout  # the table breaks long lines
     rebuild(own)
 

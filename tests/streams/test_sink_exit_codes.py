@@ -85,12 +85,12 @@ def test_a_sink_that_can_not_go_on_logs_the_command_that_helps(
 @pytest.mark.parametrize("code", [KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE])
 def test_an_offset_that_the_topic_does_not_hold_is_never_replaced(code: int) -> None:
     with pytest.raises(SourceLost, match="as the broker says") as lost:
-        _record_of(failing(code))
+        _record_of(failing(code), {})
 
     assert lost.value.topic == ON_HAND_CHANGELOG
 
 
 def test_what_passes_is_waited_for_and_what_does_not_is_an_error() -> None:
-    assert _record_of(failing(KafkaError._TRANSPORT)) is None
+    assert _record_of(failing(KafkaError._TRANSPORT), {}) is None
     with pytest.raises(KafkaException):
-        _record_of(failing(KafkaError.TOPIC_AUTHORIZATION_FAILED))
+        _record_of(failing(KafkaError.TOPIC_AUTHORIZATION_FAILED), {})

@@ -1,0 +1,53 @@
+"""A check that no topic of a sink was deleted and created again.
+
+Such a topic has the same name, and offsets from 0 on. Once it is longer than the former topic, the
+broker answers at the sink's next offset without an error: the sink would skip the records before
+it. The ids that the broker gives to topics are therefore stored with the sink's positions.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from confluent_kafka import KafkaError, KafkaException, TopicCollection
+from confluent_kafka.admin import AdminClient
+
+from streams.exit_codes import ExitCode, repair_at_topic
+from streams.sinks.source import SourceLost
+
+TIMEOUT_S = 5.0  # shorter than the time without a heartbeat after which a sink is restarted
+
+
+def checked_ids(
+    client: AdminClient, topics: Sequence[str], stored: Mapping[str, str]
+) -> dict[str, str]:
+    """Compare the ids in `stored` with the broker's. Return the broker's ids of `topics`.
+
+    `stored` lacks a topic if the sink has no position in it. A missing topic is not compared.
+
+    Raises:
+        SourceLost: a topic was deleted and created again.
+        KafkaException: the broker can't be reached, or answers with an error.
+    """
+    found = dict(_described(client, topics))
+    for topic, topic_id in found.items():
+        if stored.get(topic, topic_id) != topic_id:
+            raise SourceLost(_problem(topic, stored[topic], topic_id), topic)
+    return found
+
+
+def _described(client: AdminClient, topics: Sequence[str]) -> Iterator[tuple[str, str]]:
+    asked = TopicCollection(list(topics))
+    answers = client.describe_topics(asked, request_timeout=TIMEOUT_S)
+    for topic, answer in answers.items():
+        try:
+            yield topic, str(answer.result(2 * TIMEOUT_S).topic_id)
+        except KafkaException as error:
+            if error.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
+                raise
+
+
+def _problem(topic: str, known: str, found: str) -> str:
+    return (
+        f"was deleted and recreated: its id is {found}, but the sink has read the topic {known}. "
+        "Rows and positions in Postgres are kept. Records of the former topic that the sink had "
+        f"not read are lost; `{repair_at_topic(topic, ExitCode.LOG_MISMATCH)}` writes them again"
+    )
