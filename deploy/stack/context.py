@@ -40,9 +40,9 @@ TUNING_VARIABLES: Final = frozenset(f"INVENTORY_{name}" for name in _TUNING.spli
 COMPANY: Final = frozenset(
     f"INVENTORY_{name}" for name in ("COMPANY_NAME", "COMPANY_ADDRESS", "CURRENCY", "TIME_ZONE")
 )
-# Targets and time limit of webhooks; a demo allows targets on this machine.
+# Targets and time limits of webhooks; a demo allows targets on this machine.
 WEBHOOKS: Final = frozenset(
-    f"INVENTORY_{name}" for name in ("WEBHOOK_PRIVATE_TARGETS", "WEBHOOK_TIMEOUT_S")
+    f"INVENTORY_WEBHOOK_{name}" for name in ("PRIVATE_TARGETS", "TIMEOUT_S", "WAIT_DAYS")
 )
 # Address at which the sender of webhooks publishes its metrics.
 WEBHOOK_METRICS: Final = frozenset(

@@ -58,8 +58,8 @@ class Sender:
         """Execute one round.
 
         Report that the process is alive, stop the webhooks of ended tokens and disabled accounts,
-        delete old messages (every 5 minutes), and queue new messages. Then start a task for each
-        webhook that has a message to send now and no task yet.
+        expire and delete old messages (every 5 minutes), and queue new messages. Then start a task
+        for each webhook that has a message to send now and no task yet.
         """
         from ledger.webhooks import queue, sender  # noqa: PLC0415 -- after setup
 
@@ -67,6 +67,7 @@ class Sender:
         self._collect()
         sender.end_revoked()
         if time.monotonic() >= self._clean_at_s:
+            sender.expire_waiting()
             sender.delete_old()
             self._clean_at_s = time.monotonic() + CLEAN_EVERY_S
         queue.queue_all()

@@ -91,7 +91,11 @@ class Webhook:
 
 @dataclass(frozen=True, slots=True)
 class DeadMessage:
-    """A message that the sender has given up (a dead message); a person may replay it."""
+    """A message that the sender has given up (a dead message); a person may replay it.
+
+    Its attempts have failed, or it has waited too long behind such a message. In the second case
+    `attempts` is 0.
+    """
 
     webhook_id: int
     message_id: str

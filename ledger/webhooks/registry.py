@@ -51,6 +51,11 @@ UPDATE app.webhook SET secret = %s, former_secret = former.kept,
     former_until = CASE WHEN former.kept IS NOT NULL THEN clock_timestamp() + %s END
 FROM (SELECT %s::text AS kept) former WHERE id = %s
 """
+# The time for which the webhook was stopped doesn't count towards the age limit of its messages.
+_DUE_NOW: Final = """
+UPDATE app.webhook_message SET due_at = clock_timestamp()
+WHERE webhook_id = %s AND status = 'waiting'
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +179,7 @@ def stop_webhook(which: Which) -> None:
 
 
 def resume_webhook(which: Which, *, token_id: int | None = None) -> None:
-    """Resume a webhook; its waiting events are sent.
+    """Resume a webhook; its waiting events are sent at once.
 
     When a person ends the API token `token_id`, the webhook stops. With None, the end of a token
     doesn't stop it. An active webhook gets the new token, too, so that its owner can end the former
@@ -186,6 +191,7 @@ def resume_webhook(which: Which, *, token_id: int | None = None) -> None:
             _set_status(hook.id, ACTIVE, "")
         if hook.status != ACTIVE or token_id is not None:
             execute("UPDATE app.webhook SET token_id = %s WHERE id = %s", token_id, hook.id)
+            execute(_DUE_NOW, hook.id)
 
     _command(which, "resume_webhook", work)
 

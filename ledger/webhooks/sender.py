@@ -1,4 +1,4 @@
-"""The steps of the sender: stop webhooks, send messages, and delete old messages.
+"""The steps of the sender: stop webhooks, send messages, give messages up, and delete old ones.
 
 `ledger.webhooks.queue` has a further step: it turns events into messages.
 
@@ -46,6 +46,17 @@ DELETE FROM app.webhook_message m USING app.webhook w
 WHERE w.id = m.webhook_id AND (w.status = 'deleted'
     OR (m.status = 'dead' AND m.failed_at < clock_timestamp() - interval '90 days'))
 """
+# A message waits until the earlier messages of its ordering key are delivered or dead. Each of them
+# takes 19 hours to die, so without this limit a message could wait for months. The first message of
+# a key never expires: its attempts end. `due_at` of a message without an attempt is the time since
+# which it waits: it was queued, a person sent it again, or its webhook was resumed.
+_EXPIRE: Final = """
+UPDATE app.webhook_message m SET status = 'dead', failed_at = clock_timestamp(), problem = %s
+FROM app.webhook w WHERE w.id = m.webhook_id AND w.status = 'active' AND m.status = 'waiting'
+  AND m.attempts = 0 AND m.due_at < clock_timestamp() - make_interval(days => %s) AND EXISTS (
+    SELECT FROM app.webhook_message e WHERE e.webhook_id = m.webhook_id AND e.status = 'waiting'
+      AND e.ordering_key = m.ordering_key AND e.id < m.id AND e.attempts > 0)
+"""
 _DUE: Final = """
 SELECT DISTINCT w.id FROM app.webhook w JOIN app.webhook_message m ON m.webhook_id = w.id
 WHERE w.status = 'active' AND m.status = 'waiting' AND m.due_at <= clock_timestamp() ORDER BY w.id
@@ -88,6 +99,19 @@ class _Next:
 def end_revoked() -> int:
     """Stop the webhooks of ended tokens and disabled accounts; return the number stopped."""
     return execute(_REVOKE)
+
+
+def expire_waiting() -> int:
+    """Make messages dead that have waited too long behind failed ones; return their number.
+
+    The limit is `WEBHOOK_WAIT_DAYS`. Messages of stopped webhooks don't expire.
+    """
+    days = settings.WEBHOOK_WAIT_DAYS
+    problem = f"waited {days} days behind messages that failed"
+    expired = execute(_EXPIRE, problem, days)
+    if expired:
+        log.warning("webhook_messages_expired", messages=expired, days=days)
+    return expired
 
 
 def delete_old() -> int:

@@ -151,40 +151,6 @@ def test_the_waits_grow_to_two_hours_and_end_after_the_twentieth_attempt(databas
     assert len({messages.wait_after(10) for _ in range(10)}) > 1
 
 
-def test_a_message_is_dead_after_the_last_attempt_and_a_person_replays_it(
-    receiver: Receiver, sinks: psycopg.Connection, ledger: psycopg.Connection
-) -> None:
-    registry = import_module("ledger.webhooks.registry")
-    queries = import_module("ledger.webhooks.queries")
-    hook = register(receiver.url)
-    statuses = iter([503])
-    receiver.answer = lambda _: next(statuses, 204)
-    reorder_proposal(sinks)
-    revise(sinks, "L|S", 2)
-    import_module("ledger.webhooks.queue").queue_all()
-    ledger.execute("UPDATE app.webhook_message SET attempts = 19 WHERE type = 'need.opened'")
-    turn()
-
-    [dead] = queries.dead_messages([hook.id])
-    assert (dead.type, dead.attempts, dead.problem) == ("need.opened", 20, "status 503")
-    assert receiver.types == ["need.opened", "need.revised"]  # later messages of the key are sent
-    [listed] = queries.webhooks()
-    assert (listed.waiting, listed.dead, listed.problem) == (0, 1, "status 503")
-    registry.stop_webhook(registry.Which(hook.id, "olga"))
-    found = queries.trouble()
-    assert (found.active, found.halted, found.messages) == (0, 0, 1)
-    registry.resume_webhook(registry.Which(hook.id, "olga"))
-
-    which = registry.Which(hook.id, "olga")
-    assert registry.replay_messages(which, message_id=dead.message_id) == 1
-    turn()
-
-    assert receiver.requests[2].body == receiver.requests[0].body
-    assert queries.dead_messages([hook.id]) == []
-    with pytest.raises(import_module("ledger.kernel.errors").ServiceError, match="dead message"):
-        registry.replay_messages(which, message_id=dead.message_id)
-
-
 def test_while_two_secrets_are_valid_both_sign(
     receiver: Receiver, sinks: psycopg.Connection, ledger: psycopg.Connection
 ) -> None:

@@ -62,7 +62,10 @@ class WebhookList(Schema):
 
 
 class DeadLetter(Schema):
-    """A dead message: the sender has given it up after 20 failed attempts."""
+    """A dead message, which the sender has given up.
+
+    It has failed 20 times, or it has waited too long behind such a message, without an attempt.
+    """
 
     message_id: str
     type: str
@@ -130,7 +133,7 @@ class TestWebhook(Given):
 class ReplayMessages(Given):
     """Send all dead messages of the webhook again, or one of them.
 
-    A message is dead after 20 failed attempts.
+    A message is dead after 20 failed attempts, or after too long a wait behind such a message.
     """
 
     action: Literal["replay"]

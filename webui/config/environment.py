@@ -47,6 +47,8 @@ class WebEnvironment(BaseSettings):
     # Webhooks reach public addresses only. True also allows loopback and private addresses.
     webhook_private_targets: bool = False
     webhook_timeout_s: float = Field(default=10.0, gt=0, le=60)
+    # A webhook's message that waits longer behind failed ones is dead.
+    webhook_wait_days: int = Field(default=7, ge=1, le=90)
     # Address and port on which the sender of webhooks serves /metrics. Port 0 turns it off.
     webhook_metrics_host: str = Field(default="127.0.0.1", min_length=1, max_length=200)
     webhook_metrics_port: int = Field(default=0, ge=0, le=65_535)

@@ -1,0 +1,90 @@
+"""Dead messages of webhooks: when the sender gives up, and how a person sends a message again."""
+
+from collections.abc import Iterator
+from importlib import import_module
+
+import psycopg
+import pytest
+
+from tests.ledger.hooked import loopback_allowed, register, turn
+from tests.ledger.receiver import Receiver, running_receiver
+from tests.ledger.rows import reorder_proposal
+from tests.ledger.test_webhooks import revise
+
+
+@pytest.fixture
+def receiver(ledger: psycopg.Connection) -> Iterator[Receiver]:
+    with loopback_allowed(), running_receiver() as running:
+        yield running
+
+
+def test_a_message_is_dead_after_the_last_attempt_and_a_person_replays_it(
+    receiver: Receiver, sinks: psycopg.Connection, ledger: psycopg.Connection
+) -> None:
+    registry = import_module("ledger.webhooks.registry")
+    queries = import_module("ledger.webhooks.queries")
+    hook = register(receiver.url)
+    statuses = iter([503])
+    receiver.answer = lambda _: next(statuses, 204)
+    reorder_proposal(sinks)
+    revise(sinks, "L|S", 2)
+    import_module("ledger.webhooks.queue").queue_all()
+    ledger.execute("UPDATE app.webhook_message SET attempts = 19 WHERE type = 'need.opened'")
+    turn()
+
+    [dead] = queries.dead_messages([hook.id])
+    assert (dead.type, dead.attempts, dead.problem) == ("need.opened", 20, "status 503")
+    assert receiver.types == ["need.opened", "need.revised"]  # later messages of the key are sent
+    [listed] = queries.webhooks()
+    assert (listed.waiting, listed.dead, listed.problem) == (0, 1, "status 503")
+    registry.stop_webhook(registry.Which(hook.id, "olga"))
+    found = queries.trouble()
+    assert (found.active, found.halted, found.messages) == (0, 0, 1)
+    registry.resume_webhook(registry.Which(hook.id, "olga"))
+
+    which = registry.Which(hook.id, "olga")
+    assert registry.replay_messages(which, message_id=dead.message_id) == 1
+    turn()
+
+    assert receiver.requests[2].body == receiver.requests[0].body
+    assert queries.dead_messages([hook.id]) == []
+    with pytest.raises(import_module("ledger.kernel.errors").ServiceError, match="dead message"):
+        registry.replay_messages(which, message_id=dead.message_id)
+
+
+def test_a_message_that_waits_too_long_behind_a_failed_one_is_dead_and_can_be_replayed(
+    receiver: Receiver, sinks: psycopg.Connection, ledger: psycopg.Connection
+) -> None:
+    registry, queries, sender = (
+        import_module(f"ledger.webhooks.{name}") for name in ("registry", "queries", "sender")
+    )
+    which = registry.Which(register(receiver.url).id, "olga")
+    statuses = iter([503])
+    receiver.answer = lambda _: next(statuses, 204)
+    reorder_proposal(sinks)
+    revise(sinks, "L|S", 2)
+    import_module("ledger.webhooks.queue").queue_all()
+    older = "UPDATE app.webhook_message SET due_at = due_at - interval '7 days'"
+
+    ledger.execute(older)
+    assert sender.expire_waiting() == 0  # nothing has failed: the sender may have been stopped
+    turn()
+    registry.stop_webhook(which)
+    assert sender.expire_waiting() == 0
+    registry.resume_webhook(which)
+    assert sender.expire_waiting() == 0
+    revise(sinks, "L|S", 3)
+    import_module("ledger.webhooks.queue").queue_all()
+    ledger.execute(f"{older} WHERE type = 'need.revised' AND body LIKE '%\"revision\":2%'")
+    assert sender.expire_waiting() == 1
+
+    [dead] = queries.dead_messages([which.webhook_id])
+    assert (dead.type, dead.attempts) == ("need.revised", 0)
+    assert dead.problem == "waited 7 days behind messages that failed"
+    assert queries.trouble().messages == 1
+    assert sender.delete_old() == 0
+    turn()
+    assert receiver.types == ["need.opened", "need.opened", "need.revised"]
+    assert registry.replay_messages(which) == 1
+    turn()
+    assert receiver.requests[3].document["id"] == dead.message_id
