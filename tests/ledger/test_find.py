@@ -8,12 +8,13 @@ import psycopg
 import pytest
 
 from inventory.model.ids import InvKey
-from ledger.kernel.transactions import database_now, fetch_value
+from ledger.kernel.transactions import database_now, fetch_column, fetch_value
 from tests.ledger.folded import state_of
 from tests.ledger.inbox import level, put, state
 from tests.ledger.pages import person
 from tests.ledger.rows import write
 from tests.ledger.test_query_counts import BUDGET, statements
+from webui.readmodel.alphabet import alphabetic
 from webui.readmodel.find import BY_NAME, MOST, MOST_CARDS, NEAREST, exact, find
 from webui.readmodel.product_search import words_of
 
@@ -90,6 +91,25 @@ def test_words_of_a_query_are_those_of_the_index(database: str, text: str) -> No
     indexed = fetch_value("SELECT retail.search_words(%s)", text)
 
     assert sorted(words_of(text)) == sorted(indexed)
+
+
+def test_accents_are_removed_alike_in_queries_in_the_index_and_in_sorted_names(
+    database: str,
+) -> None:
+    """Letters of Europe's languages and of Vietnamese, alone and after an ASCII letter."""
+    numbers = [*range(0xC0, 0x250), *range(0x1E00, 0x1F00)]
+    letters = [chr(number) for number in numbers if chr(number).isalpha()]
+    texts = [*letters, *(f"b{letter}" for letter in letters), "Plain"]
+
+    words = "array_to_string(retail.search_words(text), ' ')"
+    query = f"SELECT array[{words}, {alphabetic('text')}] FROM unnest(%s::text[]) AS text"  # noqa: S608 -- the SQL of columns
+    found = fetch_column(query, texts)
+
+    for text, (indexed, sorted_by) in zip(texts, found, strict=True):
+        assert " ".join(words_of(text)) == indexed, text
+        # A search splits at the middle dot of the Catalan letter U+0140, a sorted name keeps it.
+        kept = "".join(letter for letter in sorted_by if letter.isalnum())
+        assert kept == indexed.replace(" ", "").replace("ß", "ss"), text
 
 
 def test_more_products_than_cards_are_announced(ledger: psycopg.Connection) -> None:
