@@ -189,9 +189,9 @@ def resume_webhook(which: Which, *, token_id: int | None = None) -> None:
     def work(hook: _Locked) -> None:
         if hook.status != ACTIVE:
             _set_status(hook.id, ACTIVE, "")
+            execute(_DUE_NOW, hook.id)
         if hook.status != ACTIVE or token_id is not None:
             execute("UPDATE app.webhook SET token_id = %s WHERE id = %s", token_id, hook.id)
-            execute(_DUE_NOW, hook.id)
 
     _command(which, "resume_webhook", work)
 
