@@ -58,6 +58,7 @@ def receive_order(
     """Receive 1 to 500 lines of a delivery in one transaction; return the receipts' ids in order.
 
     If one line is refused, nothing is written. Each line follows the rules of `receive_shipment`.
+    Several receipts of one order line have the same `shown_open_units`: those before the delivery.
     """
     if not 1 <= len(receipts) <= MOST_LINES:
         refuse(
@@ -67,18 +68,24 @@ def receive_order(
     def work() -> _Received:
         # Sorted, so that two deliveries lock common lines in the same order and can't deadlock.
         by_line = sorted(enumerate(receipts), key=lambda pair: (pair[1].line_id, pair[0]))
-        ids = {number: _receive(receipt, actor) for number, receipt in by_line}
+        ids, shown = dict[int, int](), dict[int, int | None]()
+        for number, receipt in by_line:
+            # The first receipt of a line is checked and locks the line. So only this delivery has
+            # changed the open units before the next receipt.
+            is_checked = shown.get(receipt.line_id) == receipt.shown_open_units
+            ids[number] = _receive(receipt, None if is_checked else receipt.shown_open_units, actor)
+            shown[receipt.line_id] = receipt.shown_open_units
         return _Received([ids[number] for number in range(len(receipts))])
 
     return run_command(command_id, "receive_order", actor, work, _Received, content=[*receipts]).ids
 
 
-def _receive(receipt: LineReceipt, actor: str | None) -> int:
+def _receive(receipt: LineReceipt, shown_open_units: int | None, actor: str | None) -> int:
     return receive_within(
         delivered=receipt.delivered,
         shipment_line_id=receipt.shipment_line_id,
         purchase_order_line_id=receipt.line_id,
-        shown_open_units=receipt.shown_open_units,
+        shown_open_units=shown_open_units,
         actor=actor,
     )
 

@@ -78,10 +78,11 @@ def test_the_same_delivery_sent_twice_is_received_once(ledger: psycopg.Connectio
     assert len(receipts(ledger)) == 1
 
 
-def test_an_announced_delivery_is_received_as_announced(ledger: psycopg.Connection) -> None:
-    line_id = order()
+def test_announced_deliveries_are_received_as_announced(ledger: psycopg.Connection) -> None:
+    line_id = order(12)
     first = services.ship_order_line(line_id=line_id, shipped_units=4)
     second = services.ship_order_line(line_id=line_id, shipped_units=6)
+    services.ship_order_line(line_id=line_id, shipped_units=2)
     client = person("associate")
 
     fields = form(client, accept="rest") | {
@@ -92,7 +93,11 @@ def test_an_announced_delivery_is_received_as_announced(ledger: psycopg.Connecti
     }
     assert send(client, fields).status_code == 302
 
-    assert [row[:4] for row in receipts(ledger)] == [(0, 0, 0, "refused"), (4, 2, 6, "damaged")]
+    assert [row[:4] for row in receipts(ledger)] == [
+        (0, 0, 0, "refused"),
+        (4, 2, 6, "damaged"),
+        (2, 0, 2, None),
+    ]
 
 
 @pytest.mark.parametrize(
