@@ -235,6 +235,8 @@ def test_a_corrected_receipt_has_a_reason_of_the_list_and_its_former_units(
     assert receipts(ledger) == [(10, 0, 10, None, "associate")]
     audit = text(client.get("/system/audit/?action=correct_receipt"))
     assert 'Received: <span class="was">8</span> → <b>10</b>' in audit
+    history = text(person("buyer").get("/orders/order?ref=X-1"))
+    assert re.search(r"corrected a receipt.{0,99}received 8 to 10", history)
 
 
 def buttons(client: Client) -> list[str]:
