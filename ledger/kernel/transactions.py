@@ -187,10 +187,13 @@ def log_actions(
 
 
 def business_time_or_now(field: str, value: datetime | None) -> datetime:
-    """Return a business time, or the database's time for None.
+    """Return a business time, or the database's time for None or for a time up to 300 s ahead.
+
+    A time ahead would not stay the business time of its row. Until the next write of the row, the
+    earlier `recorded_at` is its business time (docs/domain.md 2.1).
 
     Raise `ServiceError` for a time without zone, before 2000, or more than 300 s in the future.
     """
     now = database_now()
     refuse_future(field, check_business_time(field, value), now)
-    return value or now
+    return now if value is None else min(value, now)

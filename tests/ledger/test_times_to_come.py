@@ -16,6 +16,12 @@ from tests.ledger.pages import person
 from tests.ledger.rows import write
 
 SKEW = timedelta(seconds=300)
+AHEAD = """
+SELECT 'shipment' FROM retail.shipment_line WHERE greatest(shipped_at, received_at) > recorded_at
+UNION ALL SELECT 'count' FROM retail.stock_count WHERE occurred_at > recorded_at
+UNION ALL SELECT 'adjustment' FROM retail.stock_adjustment WHERE occurred_at > recorded_at
+UNION ALL SELECT 'request' FROM app.adjustment_request WHERE occurred_at > requested_at
+"""
 
 
 def counted(at: datetime) -> object:
@@ -71,6 +77,7 @@ def test_a_fact_of_a_person_has_happened(
     with pytest.raises(ServiceError, match=r"must not be later than now, 20.* UTC"):
         book(database_now() + SKEW + timedelta(minutes=1))
     book(database_now() + SKEW - timedelta(minutes=1))
+    assert ledger.execute(AHEAD).fetchall() == []
 
 
 def test_clocks_may_differ_by_five_minutes_and_no_second_more() -> None:
