@@ -9,7 +9,7 @@ these drafts needed a second count. A draft needs a second count if its variance
 tolerance, or if a person has asked for one.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -27,13 +27,15 @@ from ledger.kernel.refusal_text import refusal_message
 from ledger.kernel.transactions import (
     database_now,
     execute,
+    fetch_column,
     fetch_value,
     insert,
     ledger_transaction,
     log_action,
 )
-from ledger.kernel.unscoped_rows import read_all
-from ledger.messages import Message, as_message
+from ledger.kernel.unscoped_rows import read_all, read_one
+from ledger.messages import Message, as_message, gettext_noop
+from ledger.nouns import counted
 
 MOST_ENTRIES: Final = 500
 
@@ -85,6 +87,14 @@ class Submitted:
 
 
 @dataclass(frozen=True, slots=True)
+class _StoredEntry:
+    """The SKU and the units of a stored entry."""
+
+    sku: str
+    units: int
+
+
+@dataclass(frozen=True, slots=True)
 class _VoidedDraft:
     """A draft that is void because the same item was counted again."""
 
@@ -120,7 +130,7 @@ def open_sheet(*, location: str, actor: str, command_id: UUID | None = None) -> 
 def add_entries(*, sheet_id: int, entries: Sequence[Entry], actor: str) -> tuple[Refused, ...]:
     """Store the valid entries; return the others, each with the rule that it breaks.
 
-    An entry whose `entry_id` is stored already is skipped.
+    An entry that is stored already, with the same id, item and units, is skipped.
     """
     if len(entries) > MOST_ENTRIES:
         refuse(
@@ -133,10 +143,10 @@ def add_entries(*, sheet_id: int, entries: Sequence[Entry], actor: str) -> tuple
     refused: list[Refused] = []
     with ledger_transaction():
         sheet = locked_sheet(sheet_id, actor)
-        now = database_now()
+        now, handed_in = database_now(), _handed_in(sheet_id)
         for entry in entries:
             try:
-                _store(sheet, entry, now)
+                _store(sheet, entry, now, handed_in)
             except ServiceError as problem:
                 refused.append(_refused(entry.sku, problem, entry.entry_id))
     return tuple(refused)
@@ -191,13 +201,27 @@ def submit_sheet(*, sheet_id: int, actor: str) -> Submitted:
     return Submitted(tuple(count_ids), tuple(refused))
 
 
-def _store(sheet: OpenSheet, entry: Entry, now: datetime) -> None:
+def _handed_in(sheet_id: int) -> Collection[str]:
+    """Return the SKUs of an open sheet whose entries are part of a count already."""
+    sql = "SELECT sku FROM app.count_entry WHERE sheet_id = %s AND count_id IS NOT NULL"
+    return frozenset(fetch_column(sql, sheet_id))
+
+
+def _store(sheet: OpenSheet, entry: Entry, now: datetime, handed_in: Collection[str]) -> None:
     checks.integer("units", entry.units)
     item = scanned_item(sheet.location, entry.sku)
     units = checks.integer("units", entry.units * item.pack_units)
+    if _is_stored(entry.entry_id, item.sku, units):
+        return
     counted_at = checks.check_business_time("counted_at", entry.counted_at) or now
     if not checks.is_correctable(counted_at, now):
         refuse("counted_at", counted_at, "counted more than 48 h ago: count the item again")
+    if item.sku in handed_in:
+        rule = gettext_noop(
+            "this sheet's count of this item is handed in already, and another count would replace "
+            "it: count all units of the item on another sheet"
+        )
+        refuse("units", units, rule)
     execute(
         "INSERT INTO app.count_entry (entry_id, sheet_id, sku, units, counted_at)"
         " VALUES (%s, %s, %s, %s, %s) ON CONFLICT (entry_id) DO NOTHING",
@@ -208,6 +232,25 @@ def _store(sheet: OpenSheet, entry: Entry, now: datetime) -> None:
         # The device's clock may be ahead, and a count can't be in the future.
         min(counted_at, now),
     )
+
+
+def _is_stored(entry_id: UUID, sku: str, units: int) -> bool:
+    """Return True if the entry is stored already.
+
+    Raise `ServiceError` if the stored entry has another item or other units. A person may go back
+    in the browser, change the values, and send the form again.
+    """
+    sql = "SELECT sku, units FROM app.count_entry WHERE entry_id = %s"
+    stored = read_one(_StoredEntry, sql, entry_id)
+    if stored is not None and (stored.sku, stored.units) != (sku, units):
+        rule = Message(
+            "this form has already saved %(units)s of %(sku)s: check the sheet, and enter these "
+            "units again if they are still needed",
+            units=counted(stored.units, "unit"),
+            sku=stored.sku,
+        )
+        refuse("units", units, rule)
+    return stored is not None
 
 
 def _refused(sku: str, problem: ServiceError, entry_id: UUID | None = None) -> Refused:

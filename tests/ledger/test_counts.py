@@ -1,5 +1,6 @@
 """Counts by two people: blind sheets, tolerance, approval, and late facts in a variance."""
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import uuid4
@@ -91,8 +92,13 @@ def test_an_entry_that_is_sent_twice_is_kept_once(shelf: psycopg.Connection) -> 
     scan = entry(units=3)
 
     for _ in range(2):
-        services.add_entries(sheet_id=sheet, entries=[scan], actor="ann")
+        assert services.add_entries(sheet_id=sheet, entries=[scan], actor="ann") == ()
+    others = [replace(scan, units=4), replace(scan, sku="T")]
+    refused = services.add_entries(sheet_id=sheet, entries=others, actor="ann")
 
+    for row in refused:
+        assert "this form has already saved 3 units of S" in row.rule
+    assert len(refused) == 2
     (count_id,) = services.submit_sheet(sheet_id=sheet, actor="ann").count_ids
     assert count_row(shelf, count_id) == (3, "cycle", "draft", "ann", None, None, None)
 
@@ -124,9 +130,12 @@ def test_an_item_that_can_not_be_handed_in_stays_on_the_open_sheet(
 
     first = services.submit_sheet(sheet_id=sheet, actor="ann")
     services.undo_entry(sheet_id=sheet, entry_id=many[1].entry_id, actor="ann")
+    # Another count of T would have only the new unit, and replace the count of two units.
+    (late,) = services.add_entries(sheet_id=sheet, entries=[many[2], entry("T", 1)], actor="ann")
     second = services.submit_sheet(sheet_id=sheet, actor="ann")
 
     assert [(row.sku, row.field, row.value) for row in first.refused] == [("S", "units", "1000001")]
+    assert "count of this item is handed in already" in late.rule
     assert (len(first.count_ids), len(second.count_ids), second.refused) == (1, 1, ())
     with pytest.raises(Conflict, match="handed in"):
         services.submit_sheet(sheet_id=sheet, actor="ann")
