@@ -37,6 +37,21 @@ def test_the_manager_sees_both_numbers_and_approves(shelf: psycopg.Connection) -
     assert "ann, approved by max" in history
 
 
+def test_the_approval_of_a_count_before_an_approved_one_leaves_on_hand(
+    shelf: psycopg.Connection,
+) -> None:
+    count_id, max_ = waiting(19, at=ago(shelf, minutes=10)), person("manager", "max")
+    write(shelf, "stock_count", units=15, occurred_at=ago(shelf, minutes=5))
+
+    said = text(max_.get(f"/counts/waiting/?open=count-{count_id}"))
+    services.approve_waiting_count(count_id=count_id, actor="max")
+
+    assert "after approval 15 → 15, because a later count has set it" in said
+    assert "Moved since the count" not in said
+    found = shelf.execute("SELECT * FROM app.expected_at('L|S', 'infinity', 99)").fetchone()
+    assert found == (15, True)
+
+
 def test_an_approval_of_an_old_number_is_refused_beside_its_count(
     shelf: psycopg.Connection,
 ) -> None:

@@ -156,7 +156,11 @@ class ItemToRecount:
 
 @dataclass(frozen=True, slots=True)
 class WaitingCount:
-    """A count that waits for approval, and the effect of its approval on stock."""
+    """A count that waits for approval, and the effect of its approval on stock.
+
+    `is_before_count` is True if a later count is approved already. The approval then changes only
+    variances, and not on-hand (docs/domain.md 2.4).
+    """
 
     id: int
     inv_key: str
@@ -175,6 +179,7 @@ class WaitingCount:
     stock_known: bool
     tolerance_units: int
     on_hand_units: int
+    is_before_count: bool
     cost_minor: int | None
 
     @property
@@ -194,13 +199,16 @@ class WaitingCount:
 
     @property
     def after_units(self) -> int:
-        """On-hand after approval of this count: its units plus the movements since its time."""
-        return self.on_hand_units + self.variance_units
+        """On-hand after approval of this count: its units plus the movements since its time.
+
+        On-hand stays as it is if a later count is approved already.
+        """
+        return self.on_hand_units + (0 if self.is_before_count else self.variance_units)
 
     @property
-    def moved_since_units(self) -> int:
-        """Net movement since the time of the count."""
-        return self.on_hand_units - self.expected_units
+    def moved_since_units(self) -> int | None:
+        """Net movement since the time of the count, None if a later count is approved already."""
+        return None if self.is_before_count else self.on_hand_units - self.expected_units
 
     @property
     def is_over(self) -> bool:
@@ -216,7 +224,10 @@ SELECT c.id, c.inv_key, c.location, c.sku, coalesce(p.name, c.sku) AS name, c.ki
        c.counted_by, t.at AS counted_at, c.recount_of, f.units AS first_units,
        f.counted_by AS first_by, c.recount_asked, e.expected_units, e.stock_known,
        app.count_tolerance(e.expected_units) AS tolerance_units,
-       today.expected_units AS on_hand_units, nullif(il.cost_minor, 0) AS cost_minor
+       today.expected_units AS on_hand_units,
+       EXISTS (SELECT FROM retail.approved_count a WHERE a.inv_key = c.inv_key
+           AND (a.business_at, a.row_id) > (t.at, c.id)) AS is_before_count,
+       nullif(il.cost_minor, 0) AS cost_minor
 """
 WAITING_FROM: Final = """
 FROM retail.stock_count c
