@@ -231,8 +231,11 @@ def move_transfer_due_date(
                 due_on,
                 Message("not before the day on which it left, %(left_on)s", left_on=left_on),
             )
+        # The leaving row is a movement of stock, whose author is the person who shipped it.
         execute(
-            "UPDATE retail.shipment_line SET due_on = %s, recorded_by = %s WHERE id = ANY(%s)",
+            "UPDATE retail.shipment_line SET due_on = %s,"
+            " recorded_by = CASE leg WHEN 'transfer_in' THEN %s ELSE recorded_by END"
+            " WHERE id = ANY(%s)",
             due_on,
             actor,
             transfer.ids,
@@ -276,7 +279,7 @@ def _log_change(action: str, transfer: LockedTransfer, actor: str | None, **deta
 
 
 def _must_be_planned(transfer: LockedTransfer) -> None:
-    for row in (transfer.arriving, transfer.leaving):
+    for row in (transfer.leaving, transfer.arriving):
         if row.status != "planned":
             message = Message(
                 "transfer %(transfer_ref)s is %(status)s already, %(shipped)s by "

@@ -58,12 +58,15 @@ def test_both_rows_get_the_day_and_it_is_logged(ledger: psycopg.Connection, row:
         shipment_line_id=getattr(transfer, row), due_on=due_on, actor="max"
     )
 
-    assert days(ledger) == [("transfer_out", due_on, "max"), ("transfer_in", due_on, "max")]
+    # The item page names the author of the leaving row beside the movement of stock.
+    assert days(ledger) == [("transfer_out", due_on, "ann"), ("transfer_in", due_on, "max")]
     logged = ledger.execute(
         "SELECT actor, subject, detail FROM app.action_log WHERE action = 're_date_transfer'"
     ).fetchall()
     detail = {"transfer": transfer.transfer_ref, "to": "L", "due_on": [None, "2099-03-05"]}
     assert logged == [("max", "D|S", detail)]
+    with pytest.raises(Conflict, match="shipped already, 6 units by ann"):
+        services.cancel_transfer(shipment_line_id=transfer.in_id, actor="max")
 
 
 @pytest.mark.parametrize("key", ["D|S", "L|S"])
@@ -154,7 +157,7 @@ def test_of_two_who_move_the_day_the_second_reads_what_the_first_has_said(
     )
 
     [loser] = [outcome for outcome in outcomes if isinstance(outcome, Conflict)]
-    [(due_on, winner)] = {row[1:] for row in days(ledger)}
+    _leaving, (_, due_on, winner) = days(ledger)
     assert due_on == wanted[winner]
     last = rf"last written by {winner} at {WHEN}, now shipped, due {due_on}"
     said = f"has changed since it was shown: {last}"
