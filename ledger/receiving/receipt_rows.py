@@ -9,6 +9,7 @@ from datetime import datetime
 
 from ledger.kernel import checks
 from ledger.kernel.transactions import business_time_or_now, execute, log_action
+from ledger.receiving.shipment_line import ShipmentLine
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,3 +70,19 @@ def log_receipt(inv_key: str, shipment_id: int, delivered: Delivered, actor: str
         "reason": delivered.discrepancy_reason,
     }
     log_action(actor=actor, action="receive", subject=inv_key, detail=detail)
+
+
+def log_correction(
+    receipt: ShipmentLine, delivered: Delivered, actor: str | None, *, order_ref: str | None = None
+) -> None:
+    """Append the correction of a receipt to the audit log, with its units before and after."""
+    detail = {
+        "shipment": receipt.id,
+        "transfer": receipt.transfer_ref,
+        "line": receipt.purchase_order_line_id,
+        "order": order_ref,
+        "received": [receipt.received_units, delivered.received_units],
+        "damaged": [receipt.damaged_units, delivered.damaged_units],
+        "reason": delivered.discrepancy_reason,
+    }
+    log_action(actor=actor, action="correct_receipt", subject=receipt.inv_key, detail=detail)

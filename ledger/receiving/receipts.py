@@ -16,12 +16,12 @@ from ledger.kernel import checks
 from ledger.kernel.errors import Conflict, refuse
 from ledger.kernel.idempotency import run_command
 from ledger.kernel.refusal_text import person
-from ledger.kernel.transactions import business_time_or_now, database_now, execute, log_action
+from ledger.kernel.transactions import business_time_or_now, database_now, execute
 from ledger.messages import Message, gettext_noop
 from ledger.nouns import counted
 from ledger.ordering.lines import follow_receipts, open_order_units
-from ledger.ordering.order_line import OrderLine, locked_line
-from ledger.receiving.receipt_rows import Delivered
+from ledger.ordering.order_line import locked_line
+from ledger.receiving.receipt_rows import Delivered, log_correction
 from ledger.receiving.shipment_line import ShipmentLine, locked_shipment
 from ledger.receiving.shipments import line_of_shipment, receive_within
 
@@ -146,7 +146,8 @@ def correct_receipt(
         promised = 0 if line is None else open_order_units(line, without_shipment=receipt.id)
         order_units = min(delivered.arrived_units, promised)
         _rewrite(receipt, delivered, order_units, actor)
-        _log_correction(receipt, line, delivered, actor)
+        order_ref = None if line is None else line.order_ref
+        log_correction(receipt, delivered, actor, order_ref=order_ref)
         if line is not None:
             follow_receipts(line.id, actor)
         return ReceiptCorrected(receipt.id, order_units, promised - order_units)
@@ -216,17 +217,3 @@ def _rewrite(
         actor,
         receipt.id,
     )
-
-
-def _log_correction(
-    receipt: ShipmentLine, line: OrderLine | None, delivered: Delivered, actor: str | None
-) -> None:
-    detail = {
-        "shipment": receipt.id,
-        "line": receipt.purchase_order_line_id,
-        "order": None if line is None else line.order_ref,
-        "received": [receipt.received_units, delivered.received_units],
-        "damaged": [receipt.damaged_units, delivered.damaged_units],
-        "reason": delivered.discrepancy_reason,
-    }
-    log_action(actor=actor, action="correct_receipt", subject=receipt.inv_key, detail=detail)

@@ -13,7 +13,7 @@ from ledger.kernel.idempotency import run_command
 from ledger.kernel.transactions import database_now
 from ledger.messages import Counted, Message, gettext_noop
 from ledger.nouns import counted
-from ledger.receiving.receipt_rows import Delivered, log_receipt, write_receipt
+from ledger.receiving.receipt_rows import Delivered, log_correction, log_receipt, write_receipt
 from ledger.receiving.shipment_line import ShipmentLine, locked_shipment
 
 
@@ -60,7 +60,9 @@ def receive_transfer(
                 shipment_line_id=shipment_line_id,
             )
             raise Conflict(message)
-        return _receive(arriving, delivered, actor)
+        lost = _write(arriving, delivered, actor)
+        log_receipt(arriving.inv_key, arriving.id, delivered, actor)
+        return lost
 
     return run_command(
         command_id, f"receive_transfer {shipment_line_id}", actor, work, _Lost, content=delivered
@@ -103,14 +105,16 @@ def correct_transfer_receipt(
         if not checks.is_correctable(arriving.arrived_at, database_now()):
             refuse("received_at", arriving.arrived_at, "older than 48 h: adjust the stock instead")
         received_at = delivered.received_at or arriving.arrived_at
-        return _receive(arriving, replace(delivered, received_at=received_at), actor)
+        lost = _write(arriving, replace(delivered, received_at=received_at), actor)
+        log_correction(arriving, delivered, actor)
+        return lost
 
     return run_command(
         command_id, f"correct_transfer {shipment_line_id}", actor, work, _Lost, content=delivered
     ).lost
 
 
-def _receive(arriving: ShipmentLine, delivered: Delivered, actor: str | None) -> _Lost:
+def _write(arriving: ShipmentLine, delivered: Delivered, actor: str | None) -> _Lost:
     lost = arriving.shipped_units - delivered.arrived_units
     if lost and not (delivered.discrepancy_reason or "").strip():
         refuse(
@@ -127,7 +131,6 @@ def _receive(arriving: ShipmentLine, delivered: Delivered, actor: str | None) ->
             ),
         )
     write_receipt(arriving.id, delivered, 0, actor)
-    log_receipt(arriving.inv_key, arriving.id, delivered, actor)
     return _Lost(lost)
 
 

@@ -209,6 +209,11 @@ def test_ones_own_receipt_is_corrected_by_one_update(ledger: psycopg.Connection)
         "SELECT received_at FROM retail.shipment_line WHERE id = %s", [transfer.in_id]
     ).fetchone()
     assert after == before
+    logged = ledger.execute(
+        "SELECT action, detail -> 'received' FROM app.action_log WHERE subject = 'L|S'"
+        " AND actor = 'bob' ORDER BY id"
+    ).fetchall()
+    assert logged == [("receive", 6), ("correct_receipt", [6, 4])]
 
 
 def test_a_receipt_of_somebody_else_or_of_long_ago_is_not_corrected(
