@@ -314,17 +314,21 @@ def _void_drafts(inv_key: str, now: datetime, actor: str) -> int | None:
 def _wants_second(inv_key: str, draft: _VoidedDraft, now: datetime) -> bool:
     """Return True if this draft could not be approved because it needed a second count.
 
-    Return False for a draft older than 48 h: its age alone prevents the approval.
+    Return False for a draft older than 48 h: its age alone prevents the approval. The first count
+    of an item can be approved with any variance.
     """
     if not checks.is_correctable(draft.occurred_at, now):
         return False
-    expected: int = fetch_value(
-        "SELECT e.expected_units FROM app.expected_at(%s, date_trunc('second', %s), %s) e",
+    # The expected units are null if the item has no earlier approved count.
+    expected: int | None = fetch_value(
+        "SELECT CASE WHEN e.stock_known THEN e.expected_units END"
+        " FROM app.expected_at(%s, date_trunc('second', %s), %s) e",
         inv_key,
         draft.occurred_at,
         draft.id,
     )
-    return draft.recount_asked or is_variance_due(draft.units, expected)
+    is_over = expected is not None and is_variance_due(draft.units, expected)
+    return draft.recount_asked or is_over
 
 
 def _kind(inv_key: str, first: int | None) -> str:

@@ -67,3 +67,13 @@ def test_a_draft_within_the_tolerance_lets_no_typo_pass(shelf: psycopg.Connectio
 
     with pytest.raises(Conflict, match="second blind count"):
         services.approve_waiting_count(count_id=count_id, actor="max")
+
+
+def test_a_first_count_without_known_stock_lets_no_typo_pass(shelf: psycopg.Connection) -> None:
+    draft(50, sku="T")
+
+    count_id = draft(1000, sku="T", actor="bob")
+
+    write(shelf, "stock_count", sku="T", units=50, occurred_at=now(shelf) - timedelta(hours=1))
+    with pytest.raises(Conflict, match="second blind count"):
+        services.approve_waiting_count(count_id=count_id, actor="max")
