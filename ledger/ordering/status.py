@@ -65,7 +65,7 @@ WHY_NOT: Final[Mapping[Status, str]] = MappingProxyType(
             "due day"
         ),
         "closed": gettext_noop(
-            "is closed and has no open units; the purchasing lead can open it again"
+            "is closed and has no open units; the purchasing lead can order cancelled units again"
         ),
     }
 )

@@ -104,6 +104,9 @@ def test_a_confirmation_of_nothing_takes_a_tick_because_it_closes_the_line(
     found = ledger.execute("SELECT status, confirmed_units FROM retail.purchase_order_line")
     assert found.fetchone() == ("closed", 0)
     assert "Confirmed 0 units; the line is closed." in text(client.get("/orders/order?ref=X-1"))
+    # The line has no cancelled units, so nobody can open it again.
+    late = text(post(client, line_id, "confirm", units=6))
+    assert "no open units; the purchasing lead can order cancelled units again" in late
 
 
 def test_a_refused_number_stays_in_its_field(ledger: psycopg.Connection) -> None:
