@@ -292,7 +292,12 @@ def test_a_long_delivery_is_received_a_hundred_lines_at_a_time(ledger: psycopg.C
     for number in range(103):
         order(sku=f"S{number:03}")
     client = person("associate")
-    assert "3 further lines of this order follow" in text(client.get("/receiving/order?ref=X-1"))
+    page = text(client.get("/receiving/order?ref=X-1"))
+    assert "3 further lines of this order follow" in page
+    # The script must not take an item of these lines for one that is not on the order.
+    assert "data-pick data-more" in page
+    # Enter in a quantity presses the first button of the form, so this button must receive nothing.
+    assert " disabled" in re.findall(r"<button[^>]*>", page.partition("data-delivery>")[2])[0]
 
     send(client, form(client, accept="rest"))
     assert len(receipts(ledger)) == 100

@@ -316,8 +316,11 @@ def test_typed_packs_are_ordered_and_stay_where_they_are_refused(
 def test_the_button_of_a_row_orders_that_need_alone_and_once(ledger: psycopg.Connection) -> None:
     first, second = need(ledger, 1), need(ledger, 2)
     client = person("buyer")
-    page = Page(client.get("/reorders/"))
+    answer = client.get("/reorders/")
+    page = Page(answer)
     form = {"command_id": page.command_id, **page.packs}
+    # Enter in a quantity presses the first button of the form, so this button must order nothing.
+    assert " disabled" in re.findall(r'<button[^>]*form="bulk"[^>]*>', html(answer))[0]
 
     answers = [client.post(page.action, {**form, "one": f"1@{first}"}) for _ in range(2)]
     other = client.post(page.action, {**form, "one": f"1@{second}"})

@@ -32,6 +32,7 @@ export function startFrame() {
   startDialogs();
   startFilters();
   startOnce();
+  startWheel();
   startInstalled();
   startPerson();
 }
@@ -160,6 +161,12 @@ function startInstalled() {
 }
 
 /** Reload this page when the server answers again. */
+/** Let the mouse wheel scroll the page. Over a focused number, browsers would change the number instead. */
+function startWheel() {
+  const leave = ({ target }) => target.type === "number" && target === document.activeElement && target.blur();
+  document.addEventListener("wheel", leave, { passive: true });
+}
+
 function watchForNetwork() {
   const look = async () => {
     try {

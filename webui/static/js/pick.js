@@ -15,6 +15,10 @@ export function startPick() {
     if (all) pickSection(all);
     if (all || event.target.matches(PICK)) tell();
   });
+  // Enter on a checkbox would press the first button of the form, which is that of the first row.
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && event.target.matches("input") && event.target.form?.matches("[data-picks]")) event.preventDefault();
+  });
   // The bar gives the number of ticked rows in closed groups.
   document.addEventListener("toggle", (event) => event.target.matches?.("[data-section]") && tell(), true);
   // Open the details around a field that the browser refuses, or its reason stays invisible.

@@ -1,0 +1,148 @@
+"""Scripts of pages in states that a server rarely causes. These tests need no stack."""
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
+
+from deploy.stack.home import PROJECT
+
+SCRIPTS = PROJECT / "webui/static/js"
+BASE = "http://127.0.0.1:9"
+PAGE = """<!DOCTYPE html><html lang="en"><title>Page</title><body data-live="/live/stream">
+<span id="pill"></span><button id="pause" hidden></button>
+<button data-change="ann" hidden></button><button data-keys hidden>Keyboard</button>
+<template id="keys-map"></template><main id="main">{}</main><p id="polite"></p>
+<script type="module" src="/js/app.js"></script>"""
+SHEET = """<form method="post" action="/entries" data-scan="1" data-ask="/code">
+<input type="hidden" name="csrfmiddlewaretoken"><input name="sku">
+<span data-units-label>Units</span><input name="units" value="1">
+<button>Add</button><input type="checkbox" id="scan-ask"></form><p id="scan-state"></p>
+<div id="scan-refused" hidden><button data-close-refused></button></div>
+<ol id="scan-log"></ol><div id="tallies"></div><details class="many"></details>
+<form method="post" action="/submit" data-once data-scan-end><button>Hand in</button></form>"""
+FIND = """<form data-search="#results" data-search-on="submit" action="/">
+<input type="search" name="q"></form><div id="results">{}</div>"""
+NEEDS = """<button type="submit" form="bulk" disabled hidden></button><table>
+<tr data-proposal="1" data-step="1" data-cost="1"><td>
+<input type="checkbox" form="bulk" name="pick">
+<input type="number" form="bulk" name="packs" value="5"></td><td data-money></td>
+<td><button form="bulk" name="one">Approve</button></td></tr></table><p style="height: 300vh"></p>
+<form method="post" action="/approve" id="bulk" data-picks><p data-picked></p>
+<label data-below><input type="checkbox"><span></span></label></form>"""
+DELIVERY = """<form data-delivery><p data-pick data-codes="{}" data-ask="/code">
+<input data-pick-field disabled><span data-pick-said></span></p><p data-delivery-sum></p>
+<table>""" + "".join(
+    f"""<tr data-sku="MUG"><td><input name="expected-{row}" value="10"><input data-received>
+    <input data-damaged></td></tr>"""
+    for row in (1, 2)
+)
+AGE = 'retry: 100\n\nevent: age\ndata: {"age_ms": 0, "as_of": "12:00:00", "partitions": {}}\n\n'
+HIDE = """hidden => {
+Object.defineProperty(document, "hidden", { get: () => hidden, configurable: true });
+document.dispatchEvent(new Event("visibilitychange")); }"""
+READY = "() => document.querySelector('form[data-scan]').noValidate"
+# Fill the storage of the browser, up to the last character.
+FILL = """() => { localStorage.setItem("inventory-names", "");
+for (const size of [1_000_000, 10_000, 100, 1]) for (let n = 0; ; n++)
+  try { localStorage.setItem(`${size}-${n}`, "x".repeat(size)); } catch { break; } }"""
+# Run the service worker's script with a cache of its own. Return functions of the script.
+WORKER = """([source, names]) =>
+new Function("self", "caches", "fetch", `${source}; return {${names}};`)"""
+
+
+@dataclass
+class Site:
+    """A page with the real scripts. `answers` has the responses of other addresses, by path."""
+
+    context: BrowserContext
+    html: str = ""
+    answers: dict[str, Callable[[Route], object]] = field(default_factory=dict)
+    asked: list[tuple[str, str, str | None]] = field(default_factory=list)
+
+    def answer(self, route: Route) -> None:
+        request = route.request
+        at = urlsplit(request.url)
+        if at.path.startswith("/js/"):
+            path = SCRIPTS / at.path.removeprefix("/js/")
+            route.fulfill(body=path.read_text("utf-8"), content_type="text/javascript")
+            return
+        self.asked.append((request.method, at.path + at.query, request.post_data))
+        if at.path in self.answers:
+            self.answers[at.path](route)
+        else:
+            route.fulfill(body=PAGE.format(self.html), content_type="text/html")
+
+    def open(self, html: str, *, stops_clock: bool = False) -> Page:
+        self.html = html
+        page = self.context.new_page()
+        if stops_clock:
+            page.clock.install()
+        page.goto(BASE)
+        return page
+
+    def sent(self) -> list[str]:
+        """Return the paths of all forms and batches that the page has sent."""
+        return [path for method, path, _body in self.asked if method == "POST"]
+
+
+@pytest.fixture
+def site(chromium: Browser) -> Iterator[Site]:
+    context = chromium.new_context(service_workers="block")
+    opened = Site(context)
+    opened.answers["/live/stream"] = lambda route: route.fulfill(
+        body=AGE, content_type="text/event-stream"
+    )
+    context.route("**/*", opened.answer)
+    yield opened
+    context.close()
+
+
+def as_json(content: object) -> Callable[[Route], object]:
+    return lambda route: route.fulfill(body=json.dumps(content), content_type="application/json")
+
+
+def refused_code(route: Route) -> None:
+    """Refuse the entries of a batch whose code is NOPE."""
+    batch: list[dict[str, Any]] = json.loads(route.request.post_data or "")["entries"]
+    refused = [{"id": each["id"], "why": "not known."} for each in batch if each["sku"] == "NOPE"]
+    as_json({"refused": refused})(route)
+
+
+def type_codes(page: Page, *codes: str) -> None:
+    page.locator("[name=sku]").focus()
+    page.keyboard.type("".join(f"{code}\n" for code in codes))
+
+
+def wait(page: Page, ms: int) -> None:
+    """Let the stopped clock of the page run. Responses come in real time."""
+    for _ in range(0, ms, 250):
+        page.clock.run_for(250)
+        page.wait_for_timeout(20)
+
+
+@pytest.mark.parametrize("field", ["[name=pick]", "[name=packs]"])
+def test_enter_in_a_field_of_a_list_orders_nothing(site: Site, field: str) -> None:
+    page = site.open(NEEDS)
+    expect(page.locator("[data-picked]")).to_have_text("Nothing picked")
+
+    page.locator(field).press("Enter")
+    page.wait_for_timeout(200)
+
+    assert site.sent() == []
+
+
+def test_the_mouse_wheel_changes_no_number(site: Site) -> None:
+    page = site.open(NEEDS)
+    field = page.locator("[name=packs]")
+    expect(page.locator("[data-picked]")).to_have_text("Nothing picked")
+
+    field.click()
+    page.mouse.wheel(0, 100)
+
+    page.wait_for_function("() => scrollY > 0")
+    expect(field).to_have_value("5")
