@@ -146,3 +146,24 @@ def test_the_mouse_wheel_changes_no_number(site: Site) -> None:
 
     page.wait_for_function("() => scrollY > 0")
     expect(field).to_have_value("5")
+
+
+def test_damaged_units_complete_a_line_so_a_scan_goes_to_the_next_line(site: Site) -> None:
+    page = site.open(DELIVERY)
+    page.locator("[data-received]").first.fill("8")
+    page.locator("[data-damaged]").first.fill("2")
+
+    page.locator("[data-pick-field]").fill("MUG")
+    page.locator("[data-pick-field]").press("Enter")
+
+    expect(page.locator("[data-received]").last).to_have_value("1")
+    expect(page.locator("[data-received]").first).to_have_value("8")
+
+
+def test_a_code_that_may_be_on_a_further_page_of_an_order_is_not_called_foreign(site: Site) -> None:
+    page = site.open(DELIVERY.replace("data-pick ", "data-pick data-more "))
+
+    page.locator("[data-pick-field]").fill("CUP")
+    page.locator("[data-pick-field]").press("Enter")
+
+    expect(page.locator("[data-pick-said]")).to_contain_text("CUP is not on this page.")

@@ -23,7 +23,7 @@ export function startDelivery() {
     field.select();
     if (!code) return;
     const [sku, scanned] = known(form, codes, code) ?? [];
-    said.textContent = sku ? add(form, sku, scanned) : await ask(form, strip.dataset.ask, code);
+    said.textContent = sku ? add(form, sku, scanned) : await ask(form, strip, code);
   });
 }
 
@@ -34,19 +34,21 @@ function known(form, codes, code) {
 }
 
 /** Ask the server about a code that the page doesn't know, and add its units; return a message. */
-async function ask(form, address, code) {
+async function ask(form, strip, code) {
   try {
-    const answer = await fetch(`${address}?${new URLSearchParams({ q: code })}`, { credentials: "same-origin" });
+    const answer = await fetch(`${strip.dataset.ask}?${new URLSearchParams({ q: code })}`, { credentials: "same-origin" });
     const found = await answer.json();
     if (found.why) return `${code}: ${found.why}`;
     if (rowsOf(form, found.sku).length) return add(form, found.sku, found.units);
-    return missing(code === found.sku ? code : `${found.sku} (${code})`);
+    return missing(strip, code === found.sku ? code : `${found.sku} (${code})`);
   } catch {
-    return missing(code);
+    return missing(strip, code);
   }
 }
 
-function missing(code) {
+/** Return why a code adds nothing. The page has only the first lines of a very long order. */
+function missing(strip, code) {
+  if ("more" in strip.dataset) return text("{code} is not on this page. Nothing was added. It may be on a further line of this order: receive the lines of this page first.", { code });
   return text("{code} is not on this order. Nothing was added. Keep it separate and ask the buyer.", { code });
 }
 
@@ -54,12 +56,11 @@ function rowsOf(form, sku) {
   return [...form.querySelectorAll("[data-sku]")].filter((row) => row.dataset.sku === sku);
 }
 
-/** Add units to the first incomplete line of `sku`; return a message with the new count. */
+/** Add units to the first incomplete line of `sku`; return a message with the new count. Damaged units have arrived, too. */
 function add(form, sku, scanned) {
   const rows = rowsOf(form, sku);
-  const inputs = rows.map((row) => row.querySelector("[data-received]"));
-  const missing = inputs.find((input, at) => units(input) < expected(rows[at]));
-  const input = missing ?? inputs[0];
+  const incomplete = rows.find((row) => units(row.querySelector("[data-received]")) + units(row.querySelector("[data-damaged]")) < expected(row));
+  const input = (incomplete ?? rows[0]).querySelector("[data-received]");
   input.value = String(units(input) + scanned);
   showSum(form);
   return text("{sku}: {units} of {expected}.", { sku, units: input.value, expected: expected(input.closest("[data-sku]")) });
