@@ -167,3 +167,19 @@ def test_a_code_that_may_be_on_a_further_page_of_an_order_is_not_called_foreign(
     page.locator("[data-pick-field]").press("Enter")
 
     expect(page.locator("[data-pick-said]")).to_contain_text("CUP is not on this page.")
+
+
+def test_a_full_storage_stops_no_script_and_warns_before_a_scan_is_lost(site: Site) -> None:
+    site.answers["/entries"] = lambda route: route.abort()
+    page = site.open(SHEET)
+    page.evaluate(FILL)
+    page.reload()
+    expect(page.get_by_role("button", name="Keyboard")).to_be_visible()
+    type_codes(page, "MUG")
+    expect(page.locator("#scan-state")).to_contain_text("1 entry is kept here")
+
+    with page.expect_event("dialog") as asked:
+        page.once("dialog", lambda dialog: dialog.accept())
+        page.reload()
+
+    assert asked.value.type == "beforeunload"

@@ -1,5 +1,6 @@
 // Pages Find and Scan: the camera, the next scan, and the items looked up on this device.
 import { startCamera } from "./camera.js";
+import { store } from "./frame.js";
 
 const MOST_RECENT = 8;
 
@@ -68,7 +69,7 @@ function remembered(key) {
 
 function remember(key, { sku, name }) {
   const others = remembered(key).filter((item) => item.sku !== sku);
-  localStorage.setItem(key, JSON.stringify([{ sku, name }, ...others].slice(0, MOST_RECENT)));
+  store(key, JSON.stringify([{ sku, name }, ...others].slice(0, MOST_RECENT)));
 }
 
 function show(key) {

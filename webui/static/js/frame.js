@@ -37,6 +37,16 @@ export function startFrame() {
   startPerson();
 }
 
+/** Store a value on this device. If the storage is full, the value is lost, and the page works without it. */
+export function store(key, value) {
+  try {
+    localStorage.setItem(key, value);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** Return the names of the people of a shared device, or null on a device of one person. */
 export function names() {
   const kept = localStorage.getItem(NAMES);
@@ -46,7 +56,7 @@ export function names() {
 /** Keep these names, newest first. Null deletes them: the device is of one person again. */
 export function keepNames(people) {
   if (people === null) localStorage.removeItem(NAMES);
-  else localStorage.setItem(NAMES, people.slice(0, MOST_NAMES).join("\n"));
+  else store(NAMES, people.slice(0, MOST_NAMES).join("\n"));
 }
 
 /** On a shared device, add the person to its names and show the button that changes the person. */

@@ -1,7 +1,7 @@
 // Entries of counting sheets that the server has not acknowledged. This device keeps them, until the
 // server has stored them or a person removes them. A sheet that was handed in elsewhere takes no more
 // entries, so its page shows those that came too late.
-import { counted, text } from "./frame.js";
+import { counted, store, text } from "./frame.js";
 
 const ENTRY = /^inventory-scan-([0-9]+)-/;
 const BATCH = 50;
@@ -11,18 +11,12 @@ export function prefixOf(sheet) {
   return `inventory-scan-${sheet}-`;
 }
 
-/** Store an entry. Each has a name of its own, so that two windows never overwrite each other's entries. */
+/**
+ * Store an entry under a name of its own, so that two windows never overwrite each other's entries.
+ * Return false if the storage is full. Then only the page has the entry, until it is sent.
+ */
 export function keep(prefix, entry) {
-  try {
-    localStorage.setItem(prefix + entry.id, JSON.stringify(entry));
-  } catch {
-    // The storage is full: the page keeps the entry until it is sent.
-  }
-}
-
-/** Return true if an entry survives a reload of the page. */
-export function isKept(prefix, entry) {
-  return localStorage.getItem(prefix + entry.id) !== null;
+  return store(prefix + entry.id, JSON.stringify(entry));
 }
 
 export function forget(prefix, ids) {
@@ -33,13 +27,25 @@ export function forget(prefix, ids) {
 export function keptEntries(prefix) {
   return Object.keys(localStorage)
     .filter((name) => name.startsWith(prefix))
-    .map((name) => JSON.parse(localStorage.getItem(name)))
+    .map((name) => entryOf(localStorage.getItem(name)))
+    .filter((entry) => typeof entry?.id === "string")
     .sort((one, other) => one.at - other.at);
 }
 
-/** Send entries to the sheet of a form. The promise fails if there is no network. */
-export function sendEntries(form, batch) {
-  const entries = batch.map(({ id, sku, units, at }) => ({ id, sku, units, age_ms: Math.max(0, Date.now() - at) }));
+function entryOf(kept) {
+  try {
+    return JSON.parse(kept);
+  } catch {
+    return null; // another program wrote this entry
+  }
+}
+
+/**
+ * Send entries to the sheet of a form. The promise fails if there is no network. `ageOf` returns the
+ * milliseconds since the scan of an entry.
+ */
+export function sendEntries(form, batch, ageOf = ({ at }) => Math.max(0, Date.now() - at)) {
+  const entries = batch.map((entry) => ({ id: entry.id, sku: entry.sku, units: entry.units, age_ms: ageOf(entry) }));
   return fetch(form.action, {
     method: "POST",
     credentials: "same-origin",

@@ -2,6 +2,8 @@
 // x ticks a row or a closed group, a orders what is ticked, u undoes it. Fields ignore them. A switch
 // disables them, because speech input and unsteady hands press single keys by accident (WCAG 2.1.4).
 
+import { store } from "./frame.js";
+
 const SWITCH = "inventory-single-keys";
 // Keys that change something. A scanner that types outside of a field, or a held key, must not press
 // them. So such a key acts only if no other key comes within SCAN_MS: scanners type faster, people slower.
@@ -50,7 +52,7 @@ function showKeys(map) {
     dialog.id = "keys";
     document.body.append(dialog);
     const box = dialog.querySelector("#keys-on");
-    box.addEventListener("change", () => localStorage.setItem(SWITCH, box.checked ? "on" : "off"));
+    box.addEventListener("change", () => store(SWITCH, box.checked ? "on" : "off"));
   }
   dialog.querySelector("#keys-on").checked = isOn();
   dialog.showModal();

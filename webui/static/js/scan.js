@@ -1,13 +1,14 @@
 // Scanning without loss. Each scan enters a queue in this browser with an id generated here. The
 // queue is sent in its order, and an entry leaves it when the server has acknowledged it. A reload,
 // a slow server and a lost network only delay entries, and the server stores each id once.
-import { counted, text } from "./frame.js";
-import { forget, isKept, keep, keptEntries, prefixOf, sendEntries, storedOf } from "./kept.js";
+import { counted, store, text } from "./frame.js";
+import { forget, keep, keptEntries, prefixOf, sendEntries, storedOf } from "./kept.js";
 import { swap } from "./swap.js";
 
 const ASK = "inventory-scan-ask"; // present on a device whose people type the units after each scan
 const BATCH = 50;
 const SHOWN = 12;
+const LONGEST_MS = 72 * 3_600_000; // the server takes no greater age
 const RETRY_MS = [500, 1_000, 2_000, 5_000];
 
 export function startScan() {
@@ -33,7 +34,7 @@ function startForm(form, queue) {
   ask.checked = localStorage.getItem(ASK) !== null;
   if (ask.checked) units.value = "";
   ask.addEventListener("change", () => {
-    if (ask.checked) localStorage.setItem(ASK, "yes");
+    if (ask.checked) store(ASK, "yes");
     else localStorage.removeItem(ASK);
     next();
   });
@@ -121,12 +122,15 @@ function startEnd(queue) {
   document.addEventListener(
     "submit",
     (event) => {
-      if (event.target !== end || queue.isEmpty) return;
+      if (event.target !== end) return;
+      queue.adopt();
+      if (queue.isEmpty) return;
       event.preventDefault();
       event.stopPropagation();
       const left = counted("{number} entry is still on the way.", "{number} entries are still on the way.", queue.length);
       queue.tell(`${left} ${text("After that, the sheet is handed in.")}`);
       queue.whenEmpty = () => end.requestSubmit();
+      queue.refusedMeanwhile = 0;
       queue.send();
     },
     true,
@@ -143,11 +147,30 @@ class Queue {
   constructor(form) {
     this.form = form;
     this.prefix = prefixOf(form.dataset.scan);
-    this.waiting = keptEntries(this.prefix);
+    this.waiting = [];
+    this.scannedAt = new Map(); // by entry id, on the clock of this page, which nobody can set
+    this.unstored = new Set(); // ids of entries that only this page has: the storage is full
     this.isSending = false;
     this.saved = 0;
     this.whenEmpty = null;
-    for (const entry of this.waiting) this.show(entry, "waiting");
+    this.refusedMeanwhile = 0;
+    this.adopt();
+    addEventListener("beforeunload", (event) => {
+      if (this.hasUnstored) event.preventDefault();
+    });
+  }
+
+  /** Take over the stored entries of earlier pages, and of other windows with this sheet. */
+  adopt() {
+    const known = new Set(this.waiting.map((entry) => entry.id));
+    for (const entry of keptEntries(this.prefix).filter(({ id }) => !known.has(id))) {
+      this.waiting.push(entry);
+      this.show(entry, "waiting");
+    }
+  }
+
+  get hasUnstored() {
+    return this.waiting.some((entry) => this.unstored.has(entry.id));
   }
 
   get length() {
@@ -161,7 +184,8 @@ class Queue {
   add(sku, units) {
     const entry = { id: newId(), sku, units, at: Date.now() };
     this.waiting.push(entry);
-    keep(this.prefix, entry);
+    this.scannedAt.set(entry.id, performance.now());
+    if (!keep(this.prefix, entry)) this.unstored.add(entry.id);
     this.show(entry, "waiting");
     this.send();
   }
@@ -194,14 +218,26 @@ class Queue {
     if (!this.isEmpty || !this.whenEmpty) return;
     const then = this.whenEmpty;
     this.whenEmpty = null;
-    then();
+    // Handing in leaves the page, and the person would never see the refusal.
+    if (!this.refusedMeanwhile) then();
+    else this.tell(counted("{number} entry was not saved, so the sheet was not handed in. Look at the reason, then hand the sheet in.", "{number} entries were not saved, so the sheet was not handed in. Look at the reasons, then hand the sheet in.", this.refusedMeanwhile));
+  }
+
+  /**
+   * Return the milliseconds since the scan. The clock of the device counts while the device sleeps,
+   * but it may be set meanwhile. An age that can't be true then gives way to the clock of this page.
+   */
+  ageOf({ id, at }) {
+    const age = Date.now() - at;
+    const known = performance.now() - this.scannedAt.get(id);
+    return Math.round(Math.max(0, age < known || (age > LONGEST_MS && known >= 0) ? known : age));
   }
 
   /** Send one batch: return "saved", "again" for a transient failure, "stop" for a permanent one. */
   async post(batch) {
     let answer;
     try {
-      answer = await sendEntries(this.form, batch);
+      answer = await sendEntries(this.form, batch, (entry) => this.ageOf(entry));
     } catch {
       return "again";
     }
@@ -228,7 +264,7 @@ class Queue {
    */
   leave(stored) {
     this.forget(stored);
-    if (!this.waiting.every((entry) => isKept(this.prefix, entry))) return false;
+    if (this.hasUnstored) return false;
     this.whenEmpty = null;
     location.reload();
     return true;
@@ -242,6 +278,7 @@ class Queue {
 
   done(batch, refused, stored) {
     this.forget(batch.map((entry) => entry.id));
+    this.refusedMeanwhile += refused.size;
     for (const entry of batch) {
       const row = refused.get(entry.id);
       if (row) this.refuse(`${entry.sku}: ${row.why}`);
