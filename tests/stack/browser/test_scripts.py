@@ -169,6 +169,56 @@ def test_a_code_that_may_be_on_a_further_page_of_an_order_is_not_called_foreign(
     expect(page.locator("[data-pick-said]")).to_contain_text("CUP is not on this page.")
 
 
+def test_a_sheet_with_a_refused_entry_is_not_handed_in(site: Site) -> None:
+    site.answers["/entries"] = lambda route: route.abort()
+    page = site.open(SHEET)
+    type_codes(page, "MUG", "NOPE")
+    page.get_by_role("button", name="Hand in").click()
+    expect(page.locator("#scan-state")).to_contain_text("After that, the sheet is handed in.")
+
+    site.answers["/entries"] = refused_code
+
+    expect(page.locator("#scan-state")).to_contain_text("1 entry was not saved, so the sheet")
+    expect(page.locator("#scan-refused")).to_contain_text("NOPE: not known.")
+    assert "/submit" not in site.sent()
+    page.get_by_role("button", name="Hand in").click()
+    page.wait_for_url("**/submit")
+
+
+def test_a_sheet_is_handed_in_with_the_entries_of_another_window(site: Site) -> None:
+    site.answers["/entries"] = as_json({"refused": []})
+    page = site.open(SHEET)
+    page.wait_for_function(READY)
+    # An unreadable entry must not stop the others, nor the script.
+    page.evaluate(
+        """() => { localStorage.setItem("inventory-scan-1-a", "{");
+        const entry = { id: "b", sku: "CUP", units: 2, at: 0 };
+        localStorage.setItem("inventory-scan-1-b", JSON.stringify(entry)); }"""
+    )
+
+    page.get_by_role("button", name="Hand in").click()
+    page.wait_for_url("**/submit")
+
+    assert site.sent() == ["/entries", "/submit"]
+    page.goto(BASE)
+    page.wait_for_function(READY)
+
+
+@pytest.mark.parametrize("moved_ms", [-3_600_000, 10 * 365 * 86_400_000])
+def test_the_age_of_an_entry_survives_a_clock_that_is_set(site: Site, moved_ms: int) -> None:
+    site.answers["/entries"] = lambda route: route.abort()
+    page = site.open(SHEET)
+    type_codes(page, "MUG")
+    expect(page.locator("#scan-state")).to_contain_text("1 entry is kept here")
+    page.evaluate("by => { const now = Date.now; Date.now = () => now() + by; }", moved_ms)
+
+    site.answers["/entries"] = as_json({"refused": []})
+    expect(page.locator("#scan-state")).to_have_text("1 saved.")
+
+    _, _, body = [each for each in site.asked if each[1] == "/entries"][-1]
+    assert 0 < json.loads(body or "")["entries"][0]["age_ms"] < 60_000
+
+
 def test_a_full_storage_stops_no_script_and_warns_before_a_scan_is_lost(site: Site) -> None:
     site.answers["/entries"] = lambda route: route.abort()
     page = site.open(SHEET)
