@@ -233,3 +233,31 @@ def test_a_full_storage_stops_no_script_and_warns_before_a_scan_is_lost(site: Si
         page.reload()
 
     assert asked.value.type == "beforeunload"
+
+
+def test_a_page_whose_session_ended_while_it_was_hidden_loads_again(site: Site) -> None:
+    page = site.open("")
+    expect(page.locator("#pill")).to_contain_text("Live")
+    page.evaluate(HIDE, arg=True)
+    site.answers["/live/stream"] = lambda route: route.fulfill(status=401, body="log in first")
+    site.answers["/"] = lambda route: route.fulfill(body="Log in")
+
+    page.evaluate(HIDE, arg=False)
+
+    expect(page.locator("body")).to_have_text("Log in")
+
+
+def test_a_page_stays_offline_while_the_server_refuses_its_stream(site: Site) -> None:
+    site.answers["/live/stream"] = lambda route: route.fulfill(status=503, body="later")
+    page = site.open("", stops_clock=True)
+    wait(page, 5_000)
+    expect(page.locator("#pill")).to_have_text("Offline")
+
+    # The next attempts follow within 5 s each. The state must not change with them.
+    page.evaluate(
+        """() => { window.seen = []; const pill = document.getElementById("pill");
+        const see = new MutationObserver(() => seen.push(pill.textContent));
+        see.observe(pill, { childList: true }); }"""
+    )
+    wait(page, 10_000)
+    assert page.evaluate("() => seen") == []

@@ -15,7 +15,7 @@ const state = {
   ageMs: null,
   heardAt: -Infinity,
   checking: true,
-  openedAt: 0,
+  checkedAt: 0,
   lastAsOf: "",
   paused: false,
   held: new Map(),
@@ -28,22 +28,24 @@ const marked = new WeakMap(); // the timer that ends the mark, by cell
 export function startLive() {
   const pill = document.getElementById("pill");
   if (!pill) return { reconnect() {} };
-  connect();
+  check();
   setInterval(showAge, 250);
-  document.addEventListener("visibilitychange", () => {
-    // Some monotonic clocks stop while the device sleeps: show an age only after a new event.
-    state.checking = true;
-    if (document.hidden) disconnect();
-    else connect();
-  });
+  document.addEventListener("visibilitychange", () => (document.hidden ? disconnect() : check()));
   addEventListener("pagehide", disconnect);
-  addEventListener("pageshow", (event) => event.persisted && connect());
+  addEventListener("pageshow", (event) => event.persisted && check());
   startPause();
   return { reconnect: connect };
 }
 
 function wantedUrl() {
   return document.querySelector("main [data-live]")?.dataset.live ?? document.body.dataset.live;
+}
+
+/** Connect, and show an age only after a new event: some monotonic clocks stop while the device sleeps. */
+function check() {
+  state.checking = true;
+  state.checkedAt = performance.now();
+  connect();
 }
 
 function disconnect() {
@@ -56,19 +58,34 @@ function connect() {
   disconnect();
   state.url = wantedUrl();
   if (!state.url || document.hidden) return;
-  state.openedAt = performance.now();
   const source = new EventSource(state.url);
   state.source = source;
   source.addEventListener("age", (event) => heard(JSON.parse(event.data)));
   source.addEventListener("resync", (event) => take(JSON.parse(event.data)));
   source.addEventListener("patch", (event) => take(JSON.parse(event.data)));
   source.addEventListener("bye", () => location.reload());
-  source.addEventListener("error", () => {
+  source.addEventListener("error", async () => {
     // The browser retries a broken stream, but not a refused one.
     if (source.readyState !== EventSource.CLOSED || source !== state.source) return;
+    // The session has ended while this page was hidden, for example: the server shows the login.
+    if (await isForbidden(source.url)) location.reload();
+    if (source !== state.source) return;
     state.retryMs = Math.min(RETRY_MOST_MS, state.retryMs * 2);
     state.retry = setTimeout(connect, state.retryMs * (0.5 + Math.random() / 2));
   });
+}
+
+/** Return true if the server refuses the stream to this person. The event source doesn't say why it ended. */
+async function isForbidden(url) {
+  const asked = new AbortController();
+  try {
+    const { status } = await fetch(url, { credentials: "same-origin", signal: asked.signal });
+    return status === 401 || status === 403;
+  } catch {
+    return false; // no network
+  } finally {
+    asked.abort();
+  }
 }
 
 function heard({ age_ms: ageMs, as_of: asOf, partitions }) {
@@ -98,7 +115,7 @@ function showAge() {
 }
 
 function pillOf(silentMs) {
-  const waitingMs = performance.now() - state.openedAt;
+  const waitingMs = performance.now() - state.checkedAt;
   if (state.checking && waitingMs < SILENT_MS) return ["checking", text("Checking…")];
   const ageMs = state.ageMs === null ? Infinity : state.ageMs + silentMs;
   const lost = state.checking || silentMs > SILENT_MS;
