@@ -261,3 +261,31 @@ def test_a_page_stays_offline_while_the_server_refuses_its_stream(site: Site) ->
     )
     wait(page, 10_000)
     assert page.evaluate("() => seen") == []
+
+
+def test_a_scan_without_an_answer_leaves_no_other_item_on_the_page(site: Site) -> None:
+    page = site.open(FIND.format("Another item"))
+    expect(page.locator("#pill")).to_contain_text("Live")
+    site.answers["/"] = lambda route: route.fulfill(status=503, body="Try again")
+
+    page.locator("[name=q]").fill("MUG")
+    page.locator("[name=q]").press("Enter")
+
+    expect(page.locator("body")).to_have_text("Try again")
+    assert page.url == f"{BASE}/?q=MUG"
+
+
+def test_a_screen_reader_hears_the_last_of_many_results(site: Site) -> None:
+    rows = "<table><tr data-key='1'></tr>{}</table>"
+    page = site.open(FIND.format(rows.format("<tr data-key='2'></tr>")), stops_clock=True)
+    wait(page, 500)
+    field = page.locator("[name=q]")
+    field.press("Enter")
+    wait(page, 500)
+    expect(page.locator("#polite")).to_have_text("2 rows shown")
+
+    site.html = FIND.format(rows.format(""))
+    field.press("Enter")
+    wait(page, 10_000)
+
+    expect(page.locator("#polite")).to_have_text("1 row shown")

@@ -10,14 +10,18 @@ export function startSearch(live) {
   if (!form) return;
   let timer = 0;
   let newest = 0;
-  const run = async () => {
+  const run = async (isChosen) => {
     clearTimeout(timer);
     const mine = ++newest;
     const filled = [...new FormData(form)].filter(([, text]) => text !== "");
     const query = new URLSearchParams(filled).toString();
     const url = query ? `${form.action}?${query}` : form.action;
     // Responses can overtake each other: show only that of the newest request.
-    if (!(await swap(url, form.dataset.search, () => mine === newest))) return;
+    if (!(await swap(url, form.dataset.search, () => mine === newest))) {
+      // Without an answer, the old list would look like the answer to a scan or a chosen filter.
+      if (isChosen && mine === newest) location.assign(url);
+      return;
+    }
     history.replaceState(null, "", url);
     live.reconnect();
     say(counted("{number} row shown", "{number} rows shown", document.querySelectorAll("tr[data-key], article[data-sku]").length));
@@ -25,13 +29,14 @@ export function startSearch(live) {
   form.addEventListener("input", (event) => {
     if (form.dataset.searchOn === "submit") return;
     clearTimeout(timer);
-    timer = setTimeout(run, event.target.matches("input") ? PAUSE_MS : 0);
+    const isTyped = event.target.matches("input");
+    timer = setTimeout(run, isTyped ? PAUSE_MS : 0, !isTyped);
   });
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    run();
+    run(true);
   });
   // The person typed before this script was loaded.
   const field = form.querySelector("input[type=search]");
-  if (field && field.value !== field.defaultValue) run();
+  if (field && field.value !== field.defaultValue) run(false);
 }

@@ -38,13 +38,19 @@ function replaceBeside(id, page) {
   }
 }
 
-let spokenAt = -Infinity;
+const QUIET_MS = 10_000;
 
-/** Announce a sentence to screen readers, at most one in ten seconds. */
+let spokenAt = -Infinity;
+let speaking = 0;
+
+/** Announce a sentence to screen readers, at most one in ten seconds: then the newest one. */
 export function say(sentence) {
   const line = document.getElementById("polite");
-  const now = performance.now();
-  if (!line || now - spokenAt < 10_000) return;
-  spokenAt = now;
-  line.textContent = sentence;
+  if (!line) return;
+  clearTimeout(speaking);
+  const speak = () => {
+    spokenAt = performance.now();
+    line.textContent = sentence;
+  };
+  speaking = setTimeout(speak, Math.max(0, spokenAt + QUIET_MS - performance.now()));
 }
