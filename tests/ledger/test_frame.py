@@ -87,10 +87,13 @@ def test_what_a_device_installs_holds_no_data_and_needs_no_login(
 ) -> None:
     level(ledger, state())
     script, page = ANYBODY.get("/service-worker.js"), ANYBODY.get("/offline/")
+    german = ANYBODY.get("/service-worker.js", headers={"accept-language": "de"})
 
     assert (script.status_code, page.status_code) == (200, 200)
     assert script["Content-Type"] == "text/javascript; charset=utf-8"
     assert script["Cache-Control"] == "no-cache"
+    # A browser installs the offline page again only when the script changes.
+    assert script.content == ANYBODY.get("/service-worker.js").content != german.content
     assert "csrf" not in page.content.decode()
     assert '<link rel="icon" href="data:image/svg+xml,%3Csvg' in page.content.decode()
     assert '<nav id="desks"' not in page.content.decode()

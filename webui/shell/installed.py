@@ -4,6 +4,7 @@ Both hold no data and need no login. A service worker handles only URLs below th
 script, so this script can't be a file below `/static/`.
 """
 
+import hashlib
 from pathlib import Path
 from typing import Final
 
@@ -16,10 +17,17 @@ _SCRIPT: Final = Path(settings.BASE_DIR) / "static/js/service-worker.js"
 
 
 @require_GET
-def service_worker(_request: HttpRequest) -> HttpResponse:
-    """Return the service worker's script. Browsers request it again at least once a day."""
+def service_worker(request: HttpRequest) -> HttpResponse:
+    """Return the service worker's script. Browsers request it again after each page.
+
+    The last line has a digest of the offline page in the language of the request. When texts or the
+    language change, the script changes. The browser then installs it again, with the new page.
+    """
     text = _SCRIPT.read_text(encoding="utf-8")
-    response = HttpResponse(text, content_type="text/javascript; charset=utf-8")
+    page = hashlib.sha256(render(request, "offline.html").content).hexdigest()[:20]
+    response = HttpResponse(
+        f"{text}// /offline/ {page}\n", content_type="text/javascript; charset=utf-8"
+    )
     response["Cache-Control"] = "no-cache"
     return response
 

@@ -289,3 +289,27 @@ def test_a_screen_reader_hears_the_last_of_many_results(site: Site) -> None:
     wait(page, 10_000)
 
     expect(page.locator("#polite")).to_have_text("1 row shown")
+
+
+def test_a_service_worker_with_a_full_storage_or_a_set_clock(site: Site) -> None:
+    page = site.open("")
+    source = (SCRIPTS / "service-worker.js").read_text("utf-8")
+    names = "file, lastList"
+
+    assert page.evaluate(
+        f"""async given => {{
+        const full = {{ open: async () => ({{ put: async () => {{ throw new Error("full"); }},
+          match: async () => undefined }}), match: async () => undefined }};
+        const self = {{ addEventListener() {{}} }};
+        const {{ file }} = ({WORKER})(given)(self, full, async () => new Response("new"));
+        const answer = await file({{ request: "/static/app.js", waitUntil() {{}} }});
+        const of = async (ageMs) => {{
+          const headers = {{ "Kept-At": String(Date.now() - ageMs) }};
+          const kept = {{ match: async () => new Response("list", {{ headers }}) }};
+          return Boolean(await ({WORKER})(given)(self, kept, fetch).lastList());
+        }};
+        const hour = 3_600_000;
+        return [await answer.text(), await of(1_000), await of(-hour), await of(13 * hour)];
+        }}""",
+        [source, names],
+    ) == ["new", True, False, False]

@@ -30,7 +30,7 @@ self.addEventListener("fetch", (event) => {
   if (pathname === "/logout/" || pathname === "/login/") event.waitUntil(caches.delete(LIST));
   if (request.method !== "GET") return;
   if (request.mode === "navigate") event.respondWith(page(event));
-  else if (pathname.startsWith(STATIC)) event.respondWith(file(request));
+  else if (pathname.startsWith(STATIC)) event.respondWith(file(event));
 });
 
 async function takeOver() {
@@ -74,8 +74,10 @@ async function withoutNetwork(request) {
 
 async function lastList() {
   const list = await caches.match(KEPT);
-  const isRecent = list && Date.now() - Number(list.headers.get("Kept-At")) < LONGEST_MS;
-  return isRecent ? list : undefined;
+  if (!list) return undefined;
+  const ageMs = Date.now() - Number(list.headers.get("Kept-At"));
+  // A negative age means that the clock of the device was set back: the true age is not known.
+  return ageMs >= 0 && ageMs < LONGEST_MS ? list : undefined;
 }
 
 /** Return the path of the list, without its query. The path has no quote, which would end the attribute. */
@@ -88,13 +90,17 @@ async function marked(answer, attribute) {
   return new Response(text.replace("<body", `<body ${attribute}`), { headers: answer.headers });
 }
 
-async function file(request) {
-  const cache = await caches.open(FILES);
+async function file(event) {
   try {
-    const answer = await fetch(request);
-    if (answer.ok) await cache.put(request, answer.clone());
+    const answer = await fetch(event.request);
+    if (answer.ok) event.waitUntil(keepFile(event.request, answer.clone()));
     return answer;
   } catch {
-    return (await cache.match(request)) ?? Response.error();
+    return (await caches.match(event.request)) ?? Response.error();
   }
+}
+
+async function keepFile(request, answer) {
+  const cache = await caches.open(FILES);
+  await cache.put(request, answer).catch(() => {}); // the storage is full: the page has the file all the same
 }
