@@ -313,3 +313,40 @@ def test_a_service_worker_with_a_full_storage_or_a_set_clock(site: Site) -> None
         }}""",
         [source, names],
     ) == ["new", True, False, False]
+
+
+def test_a_click_on_the_margin_of_a_dialog_leaves_it_open(site: Site) -> None:
+    page = site.open(
+        """<button data-dialog="note">Open</button>
+        <dialog class="dialog" id="note" style="padding: 40px">Note</dialog>"""
+    )
+    dialog = page.locator("#note")
+    expect(page.locator("#pill")).to_contain_text("Live")
+
+    page.get_by_role("button", name="Open").click()
+    dialog.click(position={"x": 10, "y": 10})
+    expect(dialog).to_be_visible()
+    page.mouse.click(1, 1)
+
+    expect(dialog).to_be_hidden()
+
+
+def test_a_camera_that_is_closed_before_its_first_picture_causes_no_error(site: Site) -> None:
+    site.context.add_init_script(
+        """window.BarcodeDetector = class { static getSupportedFormats = async () => ["ean_13"]; };
+        navigator.mediaDevices.getUserMedia = async () => new MediaStream();"""
+    )
+    errors: list[str] = []
+    page = site.open(
+        """<form class="seek" data-person="ann"><input name="q">
+        <button type="button" data-camera hidden>Camera</button></form>
+        <dialog class="viewer"><video></video><p data-says></p><button data-close>Close</button>
+        </dialog>"""
+    )
+    page.on("pageerror", lambda error: errors.append(str(error)))
+
+    page.get_by_role("button", name="Camera").click()
+    page.get_by_role("button", name="Close").click()
+    page.wait_for_timeout(300)
+
+    assert errors == []

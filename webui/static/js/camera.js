@@ -46,7 +46,7 @@ async function open(dialog, detector, found) {
   video.srcObject = stream;
   // The person may have closed the dialog while the browser asked for the permission.
   if (!dialog.open) return stop(video);
-  await video.play();
+  await video.play().catch(() => {}); // the person has closed the dialog meanwhile
   watch(dialog, video, detector, found);
 }
 

@@ -101,9 +101,14 @@ function startDialogs() {
     const opener = event.target.closest("[data-dialog], [data-expand]");
     if (opener?.dataset.dialog) document.getElementById(opener.dataset.dialog)?.showModal();
     else if (opener) expand(event, opener);
-    // A click on the backdrop has the dialog itself as its target.
-    else if (event.target.matches("dialog.dialog")) event.target.close();
+    else if (event.target.matches("dialog.dialog") && isOutside(event)) event.target.close();
   });
+}
+
+/** Return true for a click on the backdrop. It has the dialog as its target, like one on the dialog's margin. */
+function isOutside({ target, clientX, clientY }) {
+  const { left, right, top, bottom } = target.getBoundingClientRect();
+  return clientX < left || clientX > right || clientY < top || clientY > bottom;
 }
 
 function expand(event, opener) {
@@ -156,6 +161,12 @@ function startOnce() {
   });
 }
 
+/** Let the mouse wheel scroll the page. Over a focused number, browsers would change the number instead. */
+function startWheel() {
+  const leave = ({ target }) => target.type === "number" && target === document.activeElement && target.blur();
+  document.addEventListener("wheel", leave, { passive: true });
+}
+
 function startInstalled() {
   const { keptAt, lastList } = document.body.dataset;
   if (keptAt) showKept(Number(keptAt));
@@ -171,12 +182,6 @@ function startInstalled() {
 }
 
 /** Reload this page when the server answers again. */
-/** Let the mouse wheel scroll the page. Over a focused number, browsers would change the number instead. */
-function startWheel() {
-  const leave = ({ target }) => target.type === "number" && target === document.activeElement && target.blur();
-  document.addEventListener("wheel", leave, { passive: true });
-}
-
 function watchForNetwork() {
   const look = async () => {
     try {
