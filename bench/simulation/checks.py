@@ -13,11 +13,17 @@ import orjson
 
 from bench.simulation.oracle import GENERATION, Truth, newest
 from bench.simulation.source import APPLIED, SentRecord
-from cdc.contracts.decisions import PriceEvent, ReorderEvent, decode_price, decode_reorder
+from cdc.contracts.decisions import (
+    DecisionContext,
+    PriceEvent,
+    ReorderEvent,
+    decode_price,
+    decode_reorder,
+)
 from cdc.contracts.progress import Progress, beat_in, progress_in
 from cdc.contracts.rejects import Origin, decode_late, decode_rejection
 from cdc.contracts.retained import retained_in
-from cdc.contracts.state import decode_window, encode_level
+from cdc.contracts.state import decode_window, encode_level, window_key
 from cdc.contracts.topics import (
     ON_HAND_CHANGELOG,
     PRICE_EVENTS,
@@ -27,8 +33,8 @@ from cdc.contracts.topics import (
     STOCK_REJECTED,
 )
 from inventory.model.ids import InvKey, Position
-from inventory.model.outputs import LateSale
 from inventory.model.state import KeyState, WindowRow
+from inventory.revision import LOGIC_REVISION
 from streams.engine.records import LogRecord
 from streams.engine.store import OwnedPartition
 
@@ -83,6 +89,19 @@ def check_rules(sent: Sequence[SentRecord], truth: Truth) -> None:
         clocks[key] = wanted_us
 
 
+def _check_order(sends: Sends) -> None:
+    """Check the order of one transaction's records, and that it refuses each record once."""
+    stages = [_STAGES[topic] for topic, _ in sends]
+    if stages != sorted(stages):
+        violated(
+            "refusals come before levels, and levels before rows and decisions",
+            [topic for topic, _ in sends],
+        )
+    refused = [(topic, r.value) for topic, r in sends if topic in (STOCK_LATE, STOCK_REJECTED)]
+    if len(refused) > len(set(refused)):
+        violated("a chunk has each late or rejected record once", refused)
+
+
 @dataclass(slots=True)
 class Visible:
     """The state of one partition for a reader of committed records, and checks against `truth`."""
@@ -108,12 +127,7 @@ class Visible:
         Raises:
             Violation: one record, or all records together, differ from the single pass.
         """
-        stages = [_STAGES[topic] for topic, _ in sends]
-        if stages != sorted(stages):
-            violated(
-                "refusals come before levels, and levels before rows and decisions",
-                [t for t, _ in sends],
-            )
+        _check_order(sends)
         carried: dict[InvKey, set[int]] = {}
         written: dict[InvKey, set[int]] = {}
         progress = None
@@ -124,7 +138,7 @@ class Visible:
                 self._level(record, carried)
                 progress = progress_in(record.headers)
             else:
-                self._other(topic, record.value or b"", written)
+                self._other(topic, record, written)
         for key, starts in carried.items():
             self._check_rows(key, starts, written.get(key, set()))
         if carried and progress is None:
@@ -162,47 +176,67 @@ class Visible:
             violated(f"{key} has a state at its position", position)
         return state
 
-    def _other(self, topic: str, content: bytes, written: dict[InvKey, set[int]]) -> None:
+    def _other(self, topic: str, record: LogRecord, written: dict[InvKey, set[int]]) -> None:
         if topic == SALES_WINDOWS_CHANGELOG:
-            self._window(content, written)
+            self._window(record, written)
         elif topic in (STOCK_LATE, STOCK_REJECTED):
-            self._refusal(topic, content)
+            self._refusal(topic, record)
         else:
             decoder = decode_reorder if topic == REORDER_EVENTS else decode_price
-            self._decision(decoder(content))
+            self._decision(record.key, decoder(record.value or b""))
 
-    def _window(self, content: bytes, written: dict[InvKey, set[int]]) -> None:
-        key, row, position = decode_window(content)
+    def _window(self, record: LogRecord, written: dict[InvKey, set[int]]) -> None:
+        key, row, position = decode_window(record.value or b"")
+        if record.key != window_key(key, row.start_us):
+            violated(f"row {key}@{row.start_us} has its own record key", record.key)
         if self._true_state(key, position).windows.get(row.start_us) != row:
             violated(f"row {key}@{row.start_us} is that of one pass", row)
         self.rows[key, row.start_us] = row
         if position.offset == self.positions.get(key):
             written.setdefault(key, set()).add(row.start_us)
 
-    def _refusal(self, topic: str, content: bytes) -> None:
+    def _refusal(self, topic: str, record: LogRecord) -> None:
+        content = record.value or b""
         if topic == STOCK_LATE:
             late = decode_late(content)
             at = self._offset(late.origin)
-            if self.truth.late.get(at) != LateSale(late.units, late.amount_minor):
-                violated(f"{late.origin.id} is late as in one pass", late)
+            if self.truth.late.get(at) != late or record.key != late.inv_key.encode():
+                violated(f"{late.origin.id} is late as in one pass", (record.key, late))
             self.late.add(at)
             return
         rejection = decode_rejection(content)
         at = self._offset(rejection.origin)
-        if self.truth.rejected.get(at) != rejection.reason:
-            violated(f"{rejection.origin.id} is rejected as in one pass", rejection.reason)
+        if self.truth.rejected.get(at) != rejection or record.key != rejection.key:
+            violated(f"{rejection.origin.id} is rejected as in one pass", (record.key, rejection))
         self.rejected.add(at)
 
-    def _decision(self, event: ReorderEvent | PriceEvent) -> None:
-        output, key = event.output, InvKey(event.at.inv_key)
+    def _decision(self, record_key: bytes | None, event: ReorderEvent | PriceEvent) -> None:
+        output = event.output
         history = self.truth.outputs.get(output.id, {})
         decided_at = [at for at, known in history.items() if known == output]
         if not decided_at:
             violated(f"decision {output.id} revision {output.revision} is that of one pass", output)
-        at = self._offset(event.at.origin)
+        key, at = self.truth.keys[output.id], self._offset(event.at.origin)
         if not decided_at[0] <= at <= self.positions.get(key, -1):
             violated(f"{output.id} is no older and no newer than its level", at)
+        self._check_event(record_key, event, key, at)
         self.decided[output.id] = max(output.revision, self.decided.get(output.id, 0))
+
+    def _check_event(
+        self, record_key: bytes | None, event: ReorderEvent | PriceEvent, key: InvKey, at: int
+    ) -> None:
+        """Check the event of a decision that follows from the state of `key` at offset `at`."""
+        origin = event.at.origin
+        policy = self._true_state(key, Position(origin.generation, at)).policy
+        wanted = DecisionContext(key, origin, event.at.as_of_us, LOGIC_REVISION)
+        if event.at != wanted or record_key != key.encode():
+            violated(f"{event.output.id} is a decision about {key}", (record_key, event.at))
+        if event.at.as_of_us not in {mark[0] for mark in self.truth.marks[at + 1 :]}:
+            violated(f"{event.output.id} has the as-of time of a chunk", event.at.as_of_us)
+        if isinstance(event, ReorderEvent):
+            terms = (policy.supplier, policy.cost_minor) if policy else (None, 0)
+            if (event.supplier, event.cost_minor) != terms:
+                violated(f"{event.output.id} has supplier and cost {terms}", event)
 
     def _offset(self, origin: Origin) -> int:
         if (origin.generation, origin.partition) != (GENERATION, self.number):

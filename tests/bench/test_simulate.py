@@ -109,6 +109,16 @@ def changed(topic: str, old: str, new: str) -> Change:
     return change
 
 
+def keyed(topic: str, key: bytes) -> Change:
+    """Return a change of the record keys of one topic."""
+    return lambda sends: [(t, replace(r, key=key) if t == topic else r) for t, r in sends]
+
+
+def twice(topic: str) -> Change:
+    """Return a change that repeats each record of one topic."""
+    return lambda sends: [one for one in sends for _ in range(1 + (one[0] == topic))]
+
+
 def without(topic: str) -> Change:
     return lambda sends: [send for send in sends if send[0] != topic]
 
@@ -132,6 +142,19 @@ def with_progress(*progress: Progress) -> Change:
         (changed(SALES_WINDOWS_CHANGELOG, '"sold_units":3', '"sold_units":4'), "row S1|A@"),
         (without(SALES_WINDOWS_CHANGELOG), "carries its rows"),
         (changed(STOCK_LATE, '"units":9', '"units":8'), "7-0-3 is late as in one pass"),
+        (changed(STOCK_LATE, '"inv_key":"S1|A"', '"inv_key":"S1|B"'), "7-0-3 is late as in one"),
+        (changed(STOCK_LATE, '"commit_us":1', '"commit_us":2'), "7-0-3 is late as in one pass"),
+        (changed(STOCK_REJECTED, '"stage":"fold"', '"stage":"decode"'), "7-0-4 is rejected"),
+        (changed(STOCK_REJECTED, '"value_base64":"', '"value_base64":"AAAA'), "is rejected as in"),
+        (changed(REORDER_EVENTS, '"supplier":"ACME"', '"supplier":null'), "supplier and cost"),
+        (changed(REORDER_EVENTS, '"inv_key":"S1|A"', '"inv_key":"S1|B"'), "about S1|A"),
+        (changed(REORDER_EVENTS, '"as_of_us":1', '"as_of_us":2'), "as-of time of a chunk"),
+        (keyed(SALES_WINDOWS_CHANGELOG, b"S1|A"), "has its own record key"),
+        (keyed(STOCK_LATE, b"S1|B"), "7-0-3 is late as in one pass"),
+        (keyed(STOCK_REJECTED, b"S1|B"), "is rejected as in one pass"),
+        (keyed(REORDER_EVENTS, b"S1|B"), "about S1|A"),
+        (twice(STOCK_LATE), "each late or rejected record once"),
+        (twice(STOCK_REJECTED), "each late or rejected record once"),
         (changed(STOCK_REJECTED, '"reason":"limit"', '"reason":"overflow"'), "7-0-4 is rejected"),
         (changed(STOCK_REJECTED, '"partition":0', '"partition":1'), "origins lie in partition 0"),
         (without(STOCK_LATE), "late and rejected records are visible"),
