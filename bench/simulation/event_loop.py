@@ -14,8 +14,10 @@ from typing import Any, Final, TypeVar, cast
 T = TypeVar("T")
 
 SLEEP: Final = "sleep"
-# The function with which tasks wait for the scheduler. Its argument is `SLEEP`, or the name of the
-# function that a thread would execute. Each simulated process sets it for all of its tasks.
+TIME_LIMIT: Final = "time limit"
+# The function with which tasks wait for the scheduler. Its argument is `SLEEP`, `TIME_LIMIT`, or
+# the name of the function that a thread would execute. Each simulated process sets it for all of
+# its tasks.
 WAIT: Final[ContextVar[Callable[[str], Awaitable[None]]]] = ContextVar("wait")
 
 
@@ -65,14 +67,17 @@ class StepLoop:
         self, _delay: float, callback: Callable[..., object], *args: object
     ) -> asyncio.Handle:
         """Queue a step that runs when the scheduler ends the sleep; the delay is ignored."""
-        handle = asyncio.Handle(callback, args, self.as_loop)
+        return self._call_after(SLEEP, callback, *args)
 
-        def wake(_slept: object) -> None:
-            if not handle.cancelled():
-                callback(*args)
+    def call_at(
+        self, _when_s: float, callback: Callable[..., object], *args: object
+    ) -> asyncio.Handle:
+        """Queue the end of `asyncio.timeout`; the scheduler decides when the time limit is over."""
+        return self._call_after(TIME_LIMIT, callback, *args)
 
-        self.start(_waited(SLEEP)).add_done_callback(wake)
-        return handle
+    def time(self) -> float:
+        """Return 0 s: there is no clock, but `asyncio.timeout` adds its limit to the time."""
+        return 0.0
 
     def run_in_executor(self, _executor: None, work: partial[T]) -> asyncio.Task[T]:
         """Return a task for the work of `asyncio.to_thread`; the scheduler decides when it runs."""
@@ -94,6 +99,18 @@ class StepLoop:
         """Record exceptions that no task has caught; tasks left pending by a kill don't count."""
         if "exception" in context:
             self.failures.append(context["exception"])
+
+    def _call_after(
+        self, what: str, callback: Callable[..., object], *args: object
+    ) -> asyncio.Handle:
+        handle = asyncio.Handle(callback, args, self.as_loop)
+
+        def wake(_ended: object) -> None:
+            if not handle.cancelled():
+                callback(*args)
+
+        self.start(_waited(what)).add_done_callback(wake)
+        return handle
 
 
 async def _waited(what: str) -> None:

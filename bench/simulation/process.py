@@ -13,7 +13,7 @@ from typing import Final, Protocol
 from bench.simulation import faults
 from bench.simulation.checks import Visible, check_published, violated
 from bench.simulation.disk import Disk
-from bench.simulation.event_loop import SLEEP, WAIT, StepLoop
+from bench.simulation.event_loop import SLEEP, TIME_LIMIT, WAIT, StepLoop
 from bench.simulation.reader import Reader
 from bench.simulation.worker import Worker
 from cdc.contracts.topics import STOCK_EVENTS
@@ -29,9 +29,14 @@ JOIN: Final = "join the group"
 COMMIT: Final = "commit"
 COMMITTED: Final = "committed"
 REST: Final = "put states at rest"
-# Names of the snapshot writer's effects: its sleeps, and its work in threads. Its other work takes
-# no step of the scheduler.
-_SNAPSHOT_EFFECTS: Final = {SLEEP: REST, "load": "load snapshot", "write": "write snapshot"}
+# Effects that take a step of the scheduler: the sleeps of the snapshot writer and its work in
+# threads, and the end of a time limit. All other sleeps and threads take none.
+_EFFECTS: Final = {
+    SLEEP: REST,
+    TIME_LIMIT: "reach a time limit",
+    "load": "load snapshot",
+    "write": "write snapshot",
+}
 
 
 class BrokerFailed(Exception):
@@ -272,9 +277,9 @@ class Process:
             raise
 
     async def _wait(self, what: str) -> None:
-        """Let the scheduler decide when a sleep or thread of the snapshot writer continues."""
-        if what in _SNAPSHOT_EFFECTS:
-            await self._reach(_SNAPSHOT_EFFECTS[what])
+        """Let the scheduler decide when a sleep, a thread or a time limit ends."""
+        if what in _EFFECTS:
+            await self._reach(_EFFECTS[what])
         if what == "write":
             self._environment.disk.remember(self.slot)
 

@@ -45,7 +45,10 @@ class Found:
 
 
 def violation_of(plan: Plan, disk: Disk) -> tuple[Violation | None, list[str]]:
-    """Return the violation of a plan's run, if any, and the trace of the run."""
+    """Return the violation of a plan's run, if any, and the trace of the run.
+
+    Any other error is a violation, too. For example, a restore at the end raises `LogMismatch`.
+    """
     trace: list[str] = []
     try:
         simulation = Simulation(plan, disk)
@@ -53,6 +56,10 @@ def violation_of(plan: Plan, disk: Disk) -> tuple[Violation | None, list[str]]:
         simulation.run()
     except Violation as violation:
         return violation, trace
+    except Exception as error:  # noqa: BLE001 -- without its seed nobody could repeat the history
+        failure = Violation(f"a history ends without an error: {error!r}")
+        failure.__cause__ = error
+        return failure, trace
     return None, trace
 
 

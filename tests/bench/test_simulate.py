@@ -14,11 +14,13 @@ from typing_extensions import override
 from bench.simulation.batches import silent
 from bench.simulation.checks import Violation, Visible, check_published, check_rules
 from bench.simulation.disk import Disk
+from bench.simulation.end_checks import EndChecks
 from bench.simulation.faults import FLIP, KEEP, SLEEP, SLOW, STOP, Fault
 from bench.simulation.history import Step
 from bench.simulation.oracle import GENERATION, Truth, truth_of
 from bench.simulation.plan import Plan, draw_plan
 from bench.simulation.replays import Owed
+from bench.simulation.shrink import violation_of
 from bench.simulation.simulation import Simulation
 from bench.simulation.source import sent_records
 from cdc.contracts.progress import HEADER, Progress, encode_progress
@@ -34,6 +36,7 @@ from inventory.model.ids import InvKey
 from streams.engine import restore as engine_restore
 from streams.engine.loop import handle_chunk
 from streams.engine.memory import MemoryBroker, Transaction
+from streams.engine.mismatch import LogMismatch
 from streams.engine.records import Fenced, LogRecord, SourceRecord
 from streams.engine.restore import restore
 from streams.engine.store import OwnedPartition
@@ -313,6 +316,36 @@ def test_a_move_waits_for_chunks_of_a_partition_that_gets_ready_meanwhile() -> N
     )
     with silent(), Disk() as disk:
         Simulation(Plan(5649, steps, faults, to=(0, 0), sizes=(3, 4, 3, 3)), disk).run()
+
+
+def test_a_stop_that_waits_for_a_lock_is_simulated_with_its_time_limit() -> None:
+    steps = (
+        Step(0, "count", 0, gap_us=0),
+        Step(2, "count", 0, key=1, units=5, gap_us=-100_000_000, skew_ms=-30_000),
+        Step(3, "garbage", 0, units=2, gap_us=360_000_000_000),
+        Step(4, "resend", 0, units=8, gap_us=130_000_000, skew_ms=-30_000, refers=0),
+        Step(5, "old_sale", 0, units=5, gap_us=30_000_000),
+    )
+    faults = (Fault(116, KEEP, steps=5), Fault(146, STOP, to=(0, 0)))
+    with silent(), Disk() as disk:
+        simulation = Simulation(Plan(2066, steps, faults, to=(0, 0), sizes=(1, 2, 1, 4)), disk)
+        simulation.run()
+
+    assert any(line.endswith("reach a time limit") for line in simulation.trace)
+
+
+def test_any_error_of_a_history_is_a_failure_of_its_seed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def lost(*_: object) -> None:
+        problem = "the changelog lost its last records"
+        raise LogMismatch(problem)
+
+    monkeypatch.setattr(EndChecks, "check_restore", lost)
+
+    with silent(), Disk() as disk:
+        violation, trace = violation_of(Plan(0, STEPS, (), to=(0,), sizes=(2,)), disk)
+
+    assert "the changelog lost its last records" in str(violation)
+    assert trace
 
 
 def test_chunks_are_folded_while_a_slow_disk_takes_the_snapshot_of_before() -> None:
