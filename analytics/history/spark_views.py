@@ -1,6 +1,7 @@
 """Spark over the tables of a history: one temporary view per table, under the table's name."""
 
 import os
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -22,6 +23,7 @@ _TYPES: Final = {
     TEXTS: "ARRAY<STRING>",
     TIME: "TIMESTAMP",
 }
+_PATTERN: Final = re.compile(r"[\\*?\[\]{}]")
 _CONF: Final = {
     "spark.sql.session.timeZone": "UTC",
     "spark.ui.enabled": "false",
@@ -38,10 +40,15 @@ def session_with_views(
     for name, files in history.files.items():
         # The scheme is needed, because a cluster's default file system may be another one. The path
         # must not be encoded: Spark would look for a directory named `partition%3D3`.
-        paths = [f"file://{file}" for file in files]
+        paths = [f"file://{_literal(file)}" for file in files]
         frame = session.read.schema(_ddl(BY_NAME[name])).parquet(*paths)
         frame.createOrReplaceTempView(name)
     return session
+
+
+def _literal(path: str) -> str:
+    """Return the path as a pattern that only this path matches: Spark reads paths as patterns."""
+    return _PATTERN.sub(r"\\\g<0>", path)
 
 
 def _ddl(table: HistoryTable) -> str:
