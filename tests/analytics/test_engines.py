@@ -1,5 +1,7 @@
 """Recomputation: any split, engine or restart gives the same digests."""
 
+import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -10,6 +12,7 @@ import pytest
 
 from analytics.backfill.plan import Plan, UnknownRun, make_plan
 from analytics.backfill.run import RunReport, execute
+from analytics.engines import code
 from analytics.engines.code import code_hash, write_zip
 from analytics.engines.commits import COMMITS, CommitConflict, commit
 from analytics.engines.failure import UnitFailed
@@ -209,7 +212,10 @@ def test_a_task_refuses_other_code_than_the_plans(tmp_path: Path, history: Gener
     assert not (tmp_path / "results").exists()
 
 
-def test_the_shipped_zip_has_the_hash_of_its_sources(tmp_path: Path) -> None:
+def test_the_shipped_zip_has_the_hash_of_its_sources(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(code, "ROOT", copied_of_1970(tmp_path / "built"))
     shipped = write_zip(tmp_path)
     program = f"import sys; sys.path.insert(0, {str(shipped)!r}); "
     program += "from analytics.engines import code; print(code.ROOT, code.code_hash())"
@@ -222,6 +228,15 @@ def test_the_shipped_zip_has_the_hash_of_its_sources(tmp_path: Path) -> None:
     )
 
     assert done.stdout.split() == [str(shipped), code_hash()]
+
+
+def copied_of_1970(tree: Path) -> Path:
+    """Return a copy of the sources with the file times of a reproducible build."""
+    for name in ("inventory", "cdc", "analytics"):
+        shutil.copytree(code.ROOT / name, tree / name)
+    for path in tree.rglob("*.py"):
+        os.utime(path, (0, 0))
+    return tree
 
 
 def test_a_unit_ends_before_its_end_offset(tmp_path: Path, history: Generated) -> None:
