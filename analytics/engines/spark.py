@@ -36,6 +36,7 @@ from analytics.engines.unit import ArchiveUnit, ManifestRow
 
 DEFAULT_MASTER: Final = "local[2]"
 LOOPBACK: Final = "127.0.0.1"
+_THIS_MACHINE: Final = {LOOPBACK, "localhost"}
 EVENTS: Final = "spark-events"
 SCRATCH: Final = "spark"
 _POLL_S: Final = 0.2
@@ -224,8 +225,16 @@ class _Task:
 
 
 def is_on_this_machine(master: str) -> bool:
-    """Return True if driver and executors are processes of this machine."""
-    return master.startswith("local") or f"//{LOOPBACK}:" in master
+    """Return True if driver and executors are processes of this machine.
+
+    A standalone master at loopback has workers of this machine only. At a Kubernetes master such as
+    `k8s://https://127.0.0.1:6443`, only the API server is on this machine, but not the executors.
+    """
+    if master.startswith("local"):
+        return True
+    scheme, _, addresses = master.partition("://")
+    hosts = {address.rpartition(":")[0] for address in addresses.split(",")}
+    return scheme == "spark" and hosts <= _THIS_MACHINE
 
 
 def reachable(builder: Any, master: str) -> Any:  # noqa: ANN401 -- pyspark builds its session class at run time

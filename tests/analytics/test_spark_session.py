@@ -12,7 +12,10 @@ from analytics.engines import spark
     [
         ("local[2]", "127.0.0.1", "true"),
         ("spark://127.0.0.1:7077", "127.0.0.1", "true"),
+        ("spark://localhost:7077", "127.0.0.1", "true"),
         ("spark://10.0.0.5:7077", "127.0.0.1", "false"),
+        ("spark://127.0.0.1:7077,10.0.0.5:7077", "127.0.0.1", "false"),
+        ("k8s://https://127.0.0.1:6443", "127.0.0.1", "false"),
         ("local[2]", "10.0.0.4", "false"),
         ("local[2]", "", "false"),
     ],
