@@ -163,10 +163,13 @@ class _Job:
         return self._thread.is_alive()
 
     def cancel(self) -> None:
-        """End the job, if it runs, and wait for its thread."""
-        if self._thread.is_alive():
+        """End the job, if it runs, and wait for its thread.
+
+        Repeat the request, because Spark ignores it until the thread has submitted the job.
+        """
+        while self._thread.is_alive():
             self._context.cancelJobGroup(self._group)
-            self._thread.join()
+            self._thread.join(_POLL_S)
 
     def rows(self) -> list[ManifestRow]:
         """Return the results of the ended job, or raise its error."""

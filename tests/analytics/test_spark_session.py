@@ -1,6 +1,7 @@
-"""Properties of the Spark session of a recomputation."""
+"""Properties of the Spark session of a recomputation, and the end of its job."""
 
 from pathlib import Path
+from threading import Event, Thread
 
 import pytest
 
@@ -30,3 +31,39 @@ def test_sparks_pages_are_on_where_only_this_machine_reaches_them(
     assert found["spark.ui.enabled"] == shown
     assert found["spark.ui.killEnabled"] == "false"
     assert found["spark.eventLog.enabled"] == "true"
+
+
+class SlowContext:
+    """A Spark context that submits a job only after the first request to cancel it."""
+
+    def __init__(self) -> None:
+        self._requested, self._cancelled = Event(), Event()
+
+    def setJobGroup(self, _name: str, _text: str) -> None:  # noqa: N802 -- a name of Spark
+        self._requested.wait()
+
+    def cancelJobGroup(self, _name: str) -> None:  # noqa: N802 -- a name of Spark
+        if self._requested.is_set():
+            self._cancelled.set()
+        self._requested.set()
+
+    def parallelize(self, _units: object, _parts: int) -> "SlowContext":
+        return self
+
+    def map(self, _task: object) -> "SlowContext":
+        return self
+
+    def collect(self) -> list[None]:
+        self._cancelled.wait()
+        return []
+
+
+def test_a_job_that_is_cancelled_before_it_is_submitted_ends() -> None:
+    job = spark._Job(SlowContext(), [], spark._Task("results", "failure"))
+    job.start()
+    cancelling = Thread(target=job.cancel, daemon=True)
+
+    cancelling.start()
+    cancelling.join(10.0)
+
+    assert not cancelling.is_alive()
