@@ -1,5 +1,5 @@
 -- How fast, how complete and how punctual does each supplier deliver?
--- On time means received on the due day or before. The lead time is the mean from order to receipt.
+-- On time means received on the due day (UTC) or before. The lead time is the mean from order to receipt.
 WITH received AS (
     SELECT
         purchase_order_line_id AS line_id,
@@ -17,7 +17,11 @@ lines AS (
         coalesce(r.received_units, 0) AS received_units,
         coalesce(r.damaged_units, 0) AS damaged_units,
         unix_seconds(r.received_at) - unix_seconds(o.ordered_at) AS seconds,
-        CASE WHEN CAST(r.received_at AS DATE) <= o.due_on THEN 1 ELSE 0 END AS on_time,
+        -- The day in UTC: a cast to DATE would give the day in the time zone of the session.
+        CASE WHEN
+            DATE '1970-01-01' + CAST(floor(unix_seconds(r.received_at) / 86400) AS INT) <= o.due_on
+            THEN 1 ELSE 0
+        END AS on_time,
         CASE WHEN r.received_at IS NOT NULL AND o.due_on IS NOT NULL THEN 1 ELSE 0 END AS due
     FROM orders o
     LEFT JOIN received r ON r.line_id = o.id

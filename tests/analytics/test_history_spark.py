@@ -59,6 +59,8 @@ def a_session(home: Home, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     conf = {
         "spark.local.dir": str(scratch),
         "spark.sql.warehouse.dir": str(scratch / "warehouse"),
+        # A session of a user may have any time zone. No answer depends on it.
+        "spark.sql.session.timeZone": "Etc/GMT+12",
         # A few hundred rows a question: planning and compiling would take most of the time.
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         "spark.sql.shuffle.partitions": "1",
