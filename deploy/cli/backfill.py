@@ -269,10 +269,15 @@ def _settings() -> Any:  # noqa: ANN401 -- its class is imported only by command
 
 
 def cluster_of(master: str | None, conf: list[str] | None) -> Any:  # noqa: ANN401 -- its class is late
-    """Return the Spark cluster that the options --master and --conf describe."""
+    """Return the Spark cluster that the options --master and --conf describe.
+
+    `--conf spark.master=…` names the master, too. The option --master has priority.
+    """
     from analytics.engines.spark import DEFAULT_MASTER, Cluster  # noqa: PLC0415 -- only with a run
 
-    return Cluster(master or DEFAULT_MASTER, option_checks.parse_pairs("--conf", conf or []))
+    pairs = option_checks.parse_pairs("--conf", conf or [])
+    named = pairs.pop("spark.master", DEFAULT_MASTER)
+    return Cluster(master or named, pairs)
 
 
 def _cluster_flags(master: str | None, conf: list[str] | None) -> list[str]:

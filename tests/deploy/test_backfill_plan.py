@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
+from analytics.engines.spark import DEFAULT_MASTER, Cluster
+from deploy.cli.backfill import cluster_of
 from deploy.cli.main import app
 from inventory.revision import LOGIC_REVISION
 from tests.analytics.histories import PARTITIONS
@@ -111,3 +113,17 @@ def test_this_code_is_planned_without_a_change(backfill: Run) -> None:
 def test_a_history_beyond_the_archive_needs_a_stack(backfill: Run) -> None:
     assert "no stack runs here" in str(backfill("plan", "--until", "2027-01-01").exception)
     assert "no stack runs" in str(backfill("plan").exception)
+
+
+@pytest.mark.parametrize(
+    ("master", "conf", "expected"),
+    [
+        (None, None, Cluster(DEFAULT_MASTER)),
+        (None, ["spark.master=spark://10.0.0.5:7077"], Cluster("spark://10.0.0.5:7077")),
+        ("local[4]", ["spark.master=yarn", "a.b=c=d"], Cluster("local[4]", {"a.b": "c=d"})),
+    ],
+)
+def test_either_option_names_the_master(
+    master: str | None, conf: list[str] | None, expected: Cluster
+) -> None:
+    assert cluster_of(master, conf) == expected
