@@ -16,6 +16,7 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -87,13 +88,15 @@ def compact(
     remove_unlisted(manifest)
     found = [group for part in _partitions(manifest) for group in groups(part, limits or Limits())]
     before, merged = len(manifest.all_files()), [group for group in found if len(group) > 1]
-    if not merged:
-        return Compaction(before, before, 0, time.monotonic() - began, None)
     beside = archive.with_name(BESIDE)
     shutil.rmtree(beside, ignore_errors=True)  # left by a call that was killed
-    _write(manifest, beside, found, progress)
+    if not merged:
+        return Compaction(before, before, 0, time.monotonic() - began, None)
+    with _deleted_after_a_failure(beside):
+        _write(manifest, beside, found, progress)
     with only_archiver(beside):  # after the exchange this is the lock at the archive's path
-        _exchange(archive, beside)
+        with _deleted_after_a_failure(beside):
+            _exchange(archive, beside)
         former = move_directory_away(beside, archive.parent / "former", name=archive.name)
     records = sum(file.rows for group in merged for file in group)
     return Compaction(before, len(found), records, time.monotonic() - began, former)
@@ -115,6 +118,16 @@ def groups(files: Sequence[ArchiveFile], limits: Limits) -> Iterator[list[Archiv
         group.append(file)
     if group:
         yield group
+
+
+@contextmanager
+def _deleted_after_a_failure(beside: Path) -> Iterator[None]:
+    """Delete the new archive if the block fails: it may be as large as the present one."""
+    try:
+        yield
+    except BaseException:
+        shutil.rmtree(beside, ignore_errors=True)
+        raise
 
 
 def _partitions(manifest: Manifest) -> list[tuple[ArchiveFile, ...]]:

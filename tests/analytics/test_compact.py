@@ -142,10 +142,10 @@ def test_a_crash_before_the_exchange_leaves_the_former_archive(
         with pytest.raises(KeyboardInterrupt):
             compacted(archive)
 
+    assert not archive.with_name(BESIDE).exists()
     assert Manifest(archive).all_files() == known
     refuse_unlisted(Manifest(archive))
     assert compacted(archive).files_after == 2 * PARTITIONS
-    assert not archive.with_name(BESIDE).exists()
 
 
 def test_a_crash_after_the_exchange_leaves_the_new_archive(
@@ -161,7 +161,9 @@ def test_a_crash_after_the_exchange_leaves_the_new_archive(
 
     assert len(Manifest(archive).all_files()) == 2 * PARTITIONS
     refuse_damaged(Manifest(archive), ends(archive))
+    assert archive.with_name(BESIDE).exists()
     assert compacted(archive).former is None
+    assert not archive.with_name(BESIDE).exists()
 
 
 def test_directories_that_can_not_be_exchanged_stay(archive: Path, tmp_path: Path) -> None:
