@@ -97,6 +97,7 @@ def compact(
     with only_archiver(beside):  # after the exchange this is the lock at the archive's path
         with _deleted_after_a_failure(beside):
             _exchange(archive, beside)
+        sync_directory(archive.parent)  # from here on, `beside` is the former archive
         former = move_directory_away(beside, archive.parent / "former", name=archive.name)
     records = sum(file.rows for group in merged for file in group)
     return Compaction(before, len(found), records, time.monotonic() - began, former)
@@ -187,4 +188,3 @@ def _exchange(left: Path, right: Path) -> None:
         problem = f"{left}: its file system can't exchange two directories: {error.strerror}"
         step = "keep the home on a local disk, such as ext4, XFS or Btrfs, to compact its archive"
         raise NotExchanged(problem, "the archive was not changed", step) from error
-    sync_directory(left.parent)

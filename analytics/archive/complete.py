@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from confluent_kafka import KafkaException
+
 from analytics import kafka
 from analytics.archive.follow import checked_starts, only_archiver
 from analytics.archive.manifest import Manifest
@@ -114,7 +116,9 @@ def archive_until(
         manifest = Manifest(settings.archive_dir)  # `compact` may have exchanged the directory
         if missing.none_left(_reached(manifest, ends)):
             return manifest
-        if missing.is_unchanged_for(_READ_AFTER_S) and not _has_records(settings, manifest, ends):
+        if missing.is_unchanged_for(_READ_AFTER_S) and not _may_have_records(
+            settings, manifest, ends
+        ):
             missing.none_left(ends)
             return manifest
         (settings.archive_dir / FLUSH).touch()
@@ -125,15 +129,23 @@ def _reached(manifest: Manifest, ends: Mapping[int, int]) -> dict[int, int]:
     return {number: manifest.next_offset(number) for number in ends}
 
 
-def _has_records(settings: Connections, manifest: Manifest, ends: Mapping[int, int]) -> bool:
-    """Return True if the topic has a committed record between the archive's end and `ends`."""
-    refuse_other_source(
-        settings.archive_dir, kafka.topic_id(settings.kafka_bootstrap, STOCK_EVENTS)
-    )
+def _may_have_records(settings: Connections, manifest: Manifest, ends: Mapping[int, int]) -> bool:
+    """Return False if the topic has no committed record from the archive's end to `ends`.
+
+    If the broker doesn't answer, return True: the archiver may still continue.
+
+    Raises:
+        BrokenArchive: the topic was deleted and created again.
+    """
     starts = _reached(manifest, ends)
     tail = kafka.Tail(settings.kafka_bootstrap, STOCK_EVENTS, settings.partitions, starts)
-    with closing(tail.read_until(ends)) as found:
-        return next(found, None) is not None
+    try:
+        topic_id = kafka.topic_id(settings.kafka_bootstrap, STOCK_EVENTS)
+        refuse_other_source(settings.archive_dir, topic_id)
+        with closing(tail.read_until(ends)) as found:
+            return next(found, None) is not None
+    except (KafkaException, kafka.TopicUnreadable):
+        return True
 
 
 def _archive_here(settings: Connections, missing: MissingRecords) -> None:

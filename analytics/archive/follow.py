@@ -104,7 +104,7 @@ class _SourceCheck:
         self._due_s = time.monotonic() + _CHECK_S
 
     def refuse_other_source(self) -> None:
-        """Raise `BrokenArchive` if the topic has another id. Skip the check without an answer."""
+        """Raise `BrokenArchive` if the topic has another id. A silent broker ends the check."""
         if time.monotonic() < self._due_s:
             return
         self._due_s = time.monotonic() + _CHECK_S

@@ -58,10 +58,10 @@ _POLICY: Final = {
     "cap_permille": "largest raise of the regular price",
     "lead_minutes": "least time from the proposal of a price to its effect",
     "cooldown_hours": "time between two price changes",
-    "no_touch_from": "end of the time in which proposed prices may start, exclusive; null: no end "
-    "(signal below_floor: always)",
-    "no_touch_until": "start of the time in which proposed prices may start; null: no start "
-    "(signal below_floor: always)",
+    "no_touch_from": "end (exclusive) of the time in which proposed prices may start; null: no "
+    "end. Not for the signal below_floor",
+    "no_touch_until": "start of the time in which proposed prices may start; null: no start. "
+    "Not for the signal below_floor",
     "prior_rule": "rule for the prior price: plain or progressive (domain.md 6.2)",
     "scarce_enabled": "true if the signal `scarce` applies",
     "scarce_days": "cover below which an item is scarce",

@@ -76,7 +76,7 @@ class StepLoop:
         return self._call_after(TIME_LIMIT, callback, *args)
 
     def time(self) -> float:
-        """Return 0 s: there is no clock, but `asyncio.timeout` adds its limit to the time."""
+        """Return 0 s, because there is no clock. `asyncio.timeout` adds its limit to this value."""
         return 0.0
 
     def run_in_executor(self, _executor: None, work: partial[T]) -> asyncio.Task[T]:

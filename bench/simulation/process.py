@@ -30,7 +30,7 @@ COMMIT: Final = "commit"
 COMMITTED: Final = "committed"
 REST: Final = "put states at rest"
 # Effects that take a step of the scheduler: the sleeps of the snapshot writer and its work in
-# threads, and the end of a time limit. All other sleeps and threads take none.
+# threads, and the end of a time limit. Work in other threads takes none.
 _EFFECTS: Final = {
     SLEEP: REST,
     TIME_LIMIT: "reach a time limit",

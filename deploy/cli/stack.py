@@ -252,8 +252,8 @@ def move(
         output.console.print(f"{home.path} is now a link to {target}")
     else:
         output.console.print(
-            f"copied to {target}; from now on, commands use the copy. {home.path} can't be "
-            f"replaced by a link. It keeps the old files, and a link {MOVED_TO} to the copy"
+            f"copied to {target}; commands use the copy from now on. A link can't replace "
+            f"{home.path}. It keeps the old files, and its link {MOVED_TO!r} leads to the copy"
         )
 
 

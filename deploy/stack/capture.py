@@ -100,7 +100,9 @@ def refusal(problem: str) -> StackError:
     first, _, trace = problem.partition("\n")
     reason = trace.partition("\n")[0][:_REASON_CHARS]
     message = f"{first}; {reason}" if reason else first
-    kept = "No fact is lost: Postgres keeps all facts, and its replication slot the unread changes"
+    kept = (
+        "No fact is lost: Postgres keeps all facts, and its replication slot keeps unread changes"
+    )
     return StackError(f"{message}. {kept}", repair=UP)
 
 

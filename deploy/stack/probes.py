@@ -33,7 +33,7 @@ FROM read_model.service_heartbeat WHERE service = %s AND pid = %s
 """
 # Seconds without a heartbeat after which a process counts as silent. The automation's longest job
 # may take a minute. So may the registration of a connector at a slow Connect. All other services
-# write a row at least every five seconds.
+# write a row at least every five seconds, or every ten while the broker is silent.
 _BEAT_WITHIN_S: Final = {"automation": 90.0, "capture": 90.0}
 _BEAT_S: Final = 15.0
 

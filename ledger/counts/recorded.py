@@ -3,8 +3,8 @@
 The rules are those for sheets that people fill: for example, drafts wait for another person's
 approval. Two rules differ. If a single item is invalid, the whole command is refused, because no
 person is there to correct the item. A time more than 300 s in the future is refused, because it may
-have a wrong time zone. On a sheet, the clock of the device gives the time, and now replaces a later
-one.
+have a wrong time zone. On a sheet, the device's clock gives the time. If this time is in the
+future, the database's time replaces it.
 """
 
 from collections.abc import Sequence
@@ -51,7 +51,8 @@ def record_counts(
     def work() -> CountsRecorded:
         now = database_now()
         for item in items:
-            checks.refuse_future("counted_at", item.counted_at, now)
+            counted_at = checks.check_business_time("counted_at", item.counted_at)
+            checks.refuse_future("counted_at", counted_at, now)
         sheet_id = open_sheet(location=location, actor=actor)
         entries = [Entry(uuid4(), item.sku, item.units, item.counted_at) for item in items]
         _refuse_any(add_entries(sheet_id=sheet_id, entries=entries, actor=actor))

@@ -5,8 +5,8 @@ two shelves. Submitting writes one draft count per item. The draft has the time 
 entry.
 
 A new count of an item voids the item's waiting drafts. The new count is a second count if one of
-these drafts needed a second count. A draft needs a second count if its variance is above the
-tolerance, or if a person has asked for one.
+these drafts needed a second count. A draft needs a second count if its item's
+stock is known and its variance is above the tolerance, or if a person has asked for one.
 """
 
 from collections.abc import Collection, Sequence
@@ -202,7 +202,7 @@ def submit_sheet(*, sheet_id: int, actor: str) -> Submitted:
 
 
 def _handed_in(sheet_id: int) -> Collection[str]:
-    """Return the SKUs of an open sheet whose entries are part of a count already."""
+    """Return the SKUs of the sheet's entries that are part of a count already."""
     sql = "SELECT sku FROM app.count_entry WHERE sheet_id = %s AND count_id IS NOT NULL"
     return frozenset(fetch_column(sql, sheet_id))
 
@@ -332,10 +332,10 @@ def _wants_second(inv_key: str, draft: _VoidedDraft, now: datetime) -> bool:
 
 
 def _kind(inv_key: str, first: int | None) -> str:
-    counted = fetch_value(
+    has_count = fetch_value(
         "SELECT EXISTS (SELECT FROM retail.stock_count WHERE inv_key = %s AND status = 'approved')",
         inv_key,
     )
-    if not counted:
+    if not has_count:
         return "opening"  # a first count has no earlier stock, so its variance is no shrink
     return "cycle" if first is None else "recount"

@@ -153,8 +153,8 @@ class ImportReport:
         before = "country" if self.stores == "single" else "single"
         lines = counted_text(self.elsewhere, "line")
         return (
-            f"\n  an earlier import with --stores {before} wrote {lines} at another location,"
-            f" row {first.row} at {first.recorded_at} and not at {first.wanted_at}."
+            f"\n  an earlier import with --stores {before} wrote {lines} at other locations,"
+            f" for example row {first.row} at {first.recorded_at} and not at {first.wanted_at}."
             " A line is written once, so this import left them there"
             f"\nnext: use --stores {before} for this file;"
             f" for --stores {self.stores}, import it into a new, empty database"

@@ -1,7 +1,7 @@
 """Bulk inserts of products, locations and suppliers with their names; existing rows are kept.
 
 `check_location`, `check_known` and `refuse_other_case` refuse a location or an item that a person
-has mistyped, so that a typing error creates none.
+has mistyped, so that a typing error creates no location and no item.
 """
 
 from collections.abc import Mapping

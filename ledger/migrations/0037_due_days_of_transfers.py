@@ -1,7 +1,4 @@
-"""Return the due days of transfers from `inbound_documents`, as those of order lines.
-
-Until now, the item page showed a due day only beside order lines.
-"""
+"""Let `inbound_documents` return the due days of transfers, too, for the item page."""
 
 from importlib import import_module
 

@@ -93,8 +93,8 @@ class Webhook:
 class DeadMessage:
     """A message that the sender has given up (a dead message); a person may replay it.
 
-    Its attempts have failed, or it has waited too long behind such a message. In the second case
-    `attempts` is 0.
+    Its attempts have failed, or it has waited too long behind a message whose attempts fail. In the
+    second case `attempts` is 0.
     """
 
     webhook_id: int

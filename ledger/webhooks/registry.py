@@ -51,7 +51,7 @@ UPDATE app.webhook SET secret = %s, former_secret = former.kept,
     former_until = CASE WHEN former.kept IS NOT NULL THEN clock_timestamp() + %s END
 FROM (SELECT %s::text AS kept) former WHERE id = %s
 """
-# The time for which the webhook was stopped doesn't count towards the age limit of its messages.
+# The age limit of the waiting messages begins again.
 _DUE_NOW: Final = """
 UPDATE app.webhook_message SET due_at = clock_timestamp()
 WHERE webhook_id = %s AND status = 'waiting'
@@ -179,11 +179,11 @@ def stop_webhook(which: Which) -> None:
 
 
 def resume_webhook(which: Which, *, token_id: int | None = None) -> None:
-    """Resume a webhook; its waiting events are sent at once.
+    """Resume a webhook. If it was stopped, its waiting events are sent at once.
 
-    When a person ends the API token `token_id`, the webhook stops. With None, the end of a token
-    doesn't stop it. An active webhook gets the new token, too, so that its owner can end the former
-    one. With None, it keeps its token.
+    The webhook stops when a person ends the API token `token_id`. An active webhook gets this token
+    too, so that its owner can end the former one. With None, a stopped webhook has no token
+    afterwards, so the end of a token doesn't stop it. An active one keeps its token.
     """
 
     def work(hook: _Locked) -> None:

@@ -20,6 +20,7 @@ from ledger.kernel.encryption import Undecipherable
 from ledger.kernel.transactions import database_now, execute, fetch_column, ledger_transaction
 from ledger.kernel.unscoped_rows import read_one
 from ledger.messages import gettext_noop
+from ledger.nouns import counted
 from ledger.webhooks.messages import wait_after
 from ledger.webhooks.posting import GONE, Answer, Limits, post
 from ledger.webhooks.signing import headers_of, opened
@@ -49,13 +50,15 @@ WHERE w.id = m.webhook_id AND (w.status = 'deleted'
 # A message waits until the earlier messages of its ordering key are delivered or dead. Each of them
 # takes 19 hours to die, so without this limit a message could wait for months. The first message of
 # a key never expires: its attempts end. `due_at` of a message without an attempt is the time since
-# which it waits: it was queued, a person sent it again, or its webhook was resumed.
+# which it waits: it was queued, a person sent it again, or its webhook was resumed. An earlier
+# message must have failed after the limit: a sender that didn't run for days first tries again.
 _EXPIRE: Final = """
 UPDATE app.webhook_message m SET status = 'dead', failed_at = clock_timestamp(), problem = %s
 FROM app.webhook w WHERE w.id = m.webhook_id AND w.status = 'active' AND m.status = 'waiting'
   AND m.attempts = 0 AND m.due_at < clock_timestamp() - make_interval(days => %s) AND EXISTS (
     SELECT FROM app.webhook_message e WHERE e.webhook_id = m.webhook_id AND e.status = 'waiting'
-      AND e.ordering_key = m.ordering_key AND e.id < m.id AND e.attempts > 0)
+      AND e.ordering_key = m.ordering_key AND e.id < m.id AND e.attempts > 0
+      AND e.failed_at > m.due_at + make_interval(days => %s))
 """
 _DUE: Final = """
 SELECT DISTINCT w.id FROM app.webhook w JOIN app.webhook_message m ON m.webhook_id = w.id
@@ -107,8 +110,8 @@ def expire_waiting() -> int:
     The limit is `WEBHOOK_WAIT_DAYS`. Messages of stopped webhooks don't expire.
     """
     days = settings.WEBHOOK_WAIT_DAYS
-    problem = f"waited {days} days behind messages that failed"
-    expired = execute(_EXPIRE, problem, days)
+    problem = f"waited {counted(days, 'day')} behind messages that failed"
+    expired = execute(_EXPIRE, problem, days, days)
     if expired:
         log.warning("webhook_messages_expired", messages=expired, days=days)
     return expired

@@ -173,12 +173,15 @@ class _Process:
     def _start_if_changed(self, source: SinkSource, connection: Connection) -> None:
         """Start to read from the stored positions if the sink's topics have changed.
 
-        Each record then has its topic's id. Without an answer about the ids, try again later.
+        If the broker returns no ids of the topics, read nothing, and try again later.
         """
         topics = tuple(self._sink.topics(connection))
         if topics == self._topics:
             return
-        ids = self._compared(topics, connection)
+        # The former assignment would go on behind a dropped batch.
+        source.stop()
+        self._topics = ()
+        ids = self._checked_topic_ids(topics, connection)
         if ids is not None:
             positions = read_positions(connection, self._sink.name)
             source.start(topics, self._settings.partitions, positions, ids)
@@ -186,13 +189,17 @@ class _Process:
             log.info("sink reads", topics=topics, positions=len(positions))
 
     def _check_topics(self, connection: Connection) -> None:
-        """Compare the topics' ids, every `CHECK_S` seconds."""
+        """Compare the topics' ids in the first heartbeat after `CHECK_S` seconds."""
         if self._topics and time.monotonic() - self._checked_at_s >= CHECK_S:
-            self._compared(self._topics, connection)
+            self._checked_topic_ids(self._topics, connection)
 
-    def _compared(self, topics: Sequence[str], connection: Connection) -> Mapping[str, str] | None:
-        """Return the topics' ids, after a comparison with the stored ones. None: no answer."""
-        self._checked_at_s = time.monotonic()
+    def _checked_topic_ids(
+        self, topics: Sequence[str], connection: Connection
+    ) -> Mapping[str, str] | None:
+        """Compare the topics' ids with the stored ones, store missing ones, and return them.
+
+        Return None if the broker doesn't answer.
+        """
         stored = read_topic_ids(connection, self._sink.name)
         try:
             found = checked_ids(self._admin, topics, stored)
@@ -201,6 +208,8 @@ class _Process:
                 raise
             log.warning("topics are not compared", error=str(error))
             return None
+        finally:
+            self._checked_at_s = time.monotonic()
         write_topic_ids(connection, self._sink.name, found)
         return found
 

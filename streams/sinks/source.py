@@ -90,10 +90,14 @@ class SinkSource:
             ]
         )
 
+    def stop(self) -> None:
+        """Read nothing until the next `start`."""
+        self._consumer.unassign()
+
     def batch(self, records: int, timeout_s: float) -> Sequence[SinkRecord]:
         """Return at most `records` records that arrived within `timeout_s`.
 
-        While the broker can't be reached, the result is empty and a warning is logged.
+        While the broker can't be reached or a topic is missing, a warning is logged.
 
         Raises:
             SourceLost: a topic lacks the next offset.
@@ -127,7 +131,7 @@ def _record_of(message: Message, ids: Mapping[str, str]) -> SinkRecord | None:
     if error.code() in (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE):  # noqa: SLF001 -- librdkafka's local codes are only published under this name
         raise SourceLost(str(error), message.topic() or "")
     if is_temporary(error):
-        log.warning("broker not reachable", error=str(error))
+        log.warning("broker or topic not available", error=str(error))
         return None
     raise KafkaException(error)
 

@@ -13,7 +13,8 @@ from confluent_kafka.admin import AdminClient
 from streams.exit_codes import ExitCode, repair_at_topic
 from streams.sinks.source import SourceLost
 
-TIMEOUT_S = 5.0  # shorter than the time without a heartbeat after which a sink is restarted
+TIMEOUT_S = 5.0  # of the request; the stack restarts a sink after 15 s without a heartbeat
+_LATER_S = 2.0  # after which the client ends the request without an answer
 
 
 def checked_ids(
@@ -21,7 +22,8 @@ def checked_ids(
 ) -> dict[str, str]:
     """Compare the ids in `stored` with the broker's. Return the broker's ids of `topics`.
 
-    `stored` lacks a topic if the sink has no position in it. A missing topic is not compared.
+    `stored` lacks a topic if the sink has no position in it, or if an earlier release stored it. A
+    missing topic is not compared.
 
     Raises:
         SourceLost: a topic was deleted and created again.
@@ -39,7 +41,9 @@ def _described(client: AdminClient, topics: Sequence[str]) -> Iterator[tuple[str
     answers = client.describe_topics(asked, request_timeout=TIMEOUT_S)
     for topic, answer in answers.items():
         try:
-            yield topic, str(answer.result(2 * TIMEOUT_S).topic_id)
+            yield topic, str(answer.result(TIMEOUT_S + _LATER_S).topic_id)
+        except TimeoutError as error:
+            raise KafkaException(KafkaError(KafkaError._TIMED_OUT)) from error  # noqa: SLF001 -- published under this name only
         except KafkaException as error:
             if error.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
                 raise
@@ -48,6 +52,6 @@ def _described(client: AdminClient, topics: Sequence[str]) -> Iterator[tuple[str
 def _problem(topic: str, known: str, found: str) -> str:
     return (
         f"was deleted and recreated: its id is {found}, but the sink has read the topic {known}. "
-        "Rows and positions in Postgres are kept. Records of the former topic that the sink had "
-        f"not read are lost; `{repair_at_topic(topic, ExitCode.LOG_MISMATCH)}` writes them again"
+        "Rows and positions in Postgres are kept. The topic no longer has the records that the "
+        f"sink had not read: `{repair_at_topic(topic, ExitCode.LOG_MISMATCH)}` writes them again"
     )

@@ -5,6 +5,7 @@ from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
+from confluent_kafka import KafkaError, KafkaException
 from typing_extensions import override
 
 from analytics import kafka
@@ -122,3 +123,20 @@ def test_offsets_without_a_record_are_not_waited_for(
     assert history(settings, ends, runs=tmp_path)[1] == {
         number: end - 2 for number, end in ends.items()
     }
+
+
+def test_a_broker_that_restarts_meanwhile_does_not_end_the_wait(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = Connections(home=tmp_path)
+    archived(settings.archive_dir, generate(seed=3))
+    ends = {0: Manifest(settings.archive_dir).next_offset(0) + 2}
+
+    def silent(*_given: object) -> str:
+        raise KafkaException(KafkaError(KafkaError._TRANSPORT))
+
+    monkeypatch.setattr(complete, "_READ_AFTER_S", 0.0)
+    monkeypatch.setattr(kafka, "topic_id", silent)
+
+    with exclusive(settings.archive_dir / LOCK), pytest.raises(ArchiveBehind):
+        archive_until(settings, ends, timeout_s=1.0)

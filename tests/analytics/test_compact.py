@@ -148,14 +148,15 @@ def test_a_crash_before_the_exchange_leaves_the_former_archive(
     assert compacted(archive).files_after == 2 * PARTITIONS
 
 
+@pytest.mark.parametrize("step", ["sync_directory", "move_directory_away"])
 def test_a_crash_after_the_exchange_leaves_the_new_archive(
-    archive: Path, monkeypatch: pytest.MonkeyPatch
+    archive: Path, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
     def crash(*_given: object, **_more: object) -> None:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(compaction, "move_directory_away", crash)
+        patch.setattr(compaction, step, crash)
         with pytest.raises(KeyboardInterrupt):
             compacted(archive)
 
@@ -238,7 +239,7 @@ def test_the_command_prints_what_it_merged(archive: Path, monkeypatch: pytest.Mo
 
     files = len(Manifest(archive).all_files())
     assert done.exit_code == 0, done.output
-    assert f"to {files} files" in done.output
+    assert f"files before, {files} now; " in done.output
     assert files < len(Manifest(archive.parent / "former" / "archive-1").all_files())
 
 

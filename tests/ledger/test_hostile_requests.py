@@ -111,6 +111,9 @@ BODIES: dict[str, Callable[[Form], Body]] = {
     ),
     "3 MB": lambda _fields: (b"a=" + b"x" * 3_000_000, URLENCODED),
 }
+# Bodies that are refused before a form reads a value. All forms share this code, so each of these
+# bodies goes to a third of the forms.
+SHAPES = {"JSON", "text", "no type", "UTF-16", "no boundary", "cut off", "1,500 fields", "3 MB"}
 # Addresses that contain all values of the request, so their body is not read.
 STATED_BY_ADDRESS = {"counts-submit"}
 
@@ -135,7 +138,8 @@ def test_a_body_that_is_no_form_is_refused_and_changes_nothing(
     before = fingerprint()
     answers = {}
 
-    for name, (path, fields) in forms(stores[0]).items():
+    step = 3 if kind in SHAPES else 1
+    for name, (path, fields) in list(forms(stores[0]).items())[len(kind) % step :: step]:
         if name not in STATED_BY_ADDRESS:
             body, content_type = BODIES[kind](fields)
             visitor = Client(SERVER_NAME="localhost") if name.startswith("login") else client

@@ -151,7 +151,10 @@ def adjustment(**changes: Any) -> object:
 def asked(**changes: Any) -> object:
     given: dict[str, Any] = {"location": "L", "sku": "S", "reason": "theft", "quantity_units": 1}
     wanted = Adjust(**given | changes)
-    if checks.sku_problem(wanted.sku) is None:  # an adjustment needs a product of this code
+    # An adjustment needs a location and a product of these codes.
+    if checks.location_problem(wanted.location) is None:
+        services.name_locations(names={wanted.location: ""})
+    if checks.sku_problem(wanted.sku) is None:
         services.name_products(names={wanted.sku: ""})
     return services.request_adjustment(wanted=wanted, actor="ann")
 

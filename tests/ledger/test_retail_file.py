@@ -336,8 +336,8 @@ def test_lines_that_are_there_under_other_stores_range_no_item(
     assert locations == [("FRANCE",), ("UCI",)]
     assert str(again).splitlines()[1:] == [
         (
-            "  an earlier import with --stores single wrote 1 line at another location,"
-            " row 1 at UCI and not at UNITED-KINGDOM."
+            "  an earlier import with --stores single wrote 1 line at other locations,"
+            " for example row 1 at UCI and not at UNITED-KINGDOM."
             " A line is written once, so this import left them there"
         ),
         (

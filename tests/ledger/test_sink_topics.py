@@ -47,9 +47,37 @@ def start(sinks: psycopg.Connection, sink: Any, broker: Broker) -> Mapping[str, 
     """Start the sink's process. Return the ids with which it reads, or None if it doesn't."""
     process, given = _Process(SinkSettings(), sink), list[Mapping[str, str]]()
     process._admin = cast("Any", broker)
-    source = SimpleNamespace(start=lambda *arguments: given.append(arguments[-1]))
-    process._start_if_changed(cast("Any", source), sinks)
-    return given[0] if given else None
+    process._start_if_changed(source_of(given), sinks)
+    return given[-1] if given else None
+
+
+def source_of(given: list[Mapping[str, str]]) -> Any:
+    """Return a source that adds the ids of each start to `given`, and removes them at a stop."""
+    return SimpleNamespace(start=lambda *arguments: given.append(arguments[-1]), stop=given.clear)
+
+
+def test_a_running_sink_compares_its_topics_and_reads_nothing_without_an_answer(
+    sinks: psycopg.Connection,
+) -> None:
+    process, given = _Process(SinkSettings(), Projector()), list[Mapping[str, str]]()
+    broker = Broker({LEVEL.topic: "first"})
+    process._admin = cast("Any", broker)
+    process._start_if_changed(source_of(given), sinks)
+    assert given == [{LEVEL.topic: "first"}]
+
+    process._topics = ()  # as after a batch that was dropped
+    process._admin = cast("Any", Broker({}, KafkaError._TIMED_OUT))
+    process._start_if_changed(source_of(given), sinks)
+    assert given == []
+
+    process._admin = cast("Any", broker)
+    process._start_if_changed(source_of(given), sinks)
+    attempt(sinks, Projector(), [replace(LEVEL, topic_id="first")], dies=False)
+    broker.ids[LEVEL.topic] = "second"
+    process._check_topics(sinks)  # not due yet
+    process._checked_at_s = float("-inf")
+    with pytest.raises(SourceLost):
+        process._check_topics(sinks)
 
 
 @pytest.mark.parametrize(

@@ -111,7 +111,7 @@ def test_every_kind_says_its_numbers_and_leads_to_an_open_door(
     for url in set(steps) - {"/system/"}:
         assert client.get(url).status_code == 200, url
     shown = page.content.decode()
-    said = "none was sold in 27 hours while the store was open. At the former demand, about 4 units"
+    said = "in 27 hours of opening time. At the demand before the last sale, about 4 units"
     assert said in shown
     assert "10 units of PO-1, due on 2026-03-01 from Acme Tools." in shown
     assert "The price €8.99 is below its floor €9.00." in shown
@@ -162,9 +162,9 @@ def test_a_shelf_that_is_suspect_within_the_hour_says_minutes() -> None:
     kinds = import_module("webui.desks.tasks.kinds").KINDS  # late: it needs Django set up
     numbers = NUMBERS["phantom_suspect"] | {"quiet_windows": 5}
 
-    assert "none was sold in 50 minutes while the store was open" in kinds[
-        "phantom_suspect"
-    ].describe(numbers)
+    assert "none was sold in 50 minutes of opening time" in kinds["phantom_suspect"].describe(
+        numbers
+    )
 
 
 def roles_of(page: Any) -> list[str]:

@@ -24,6 +24,9 @@ class Source:
     def start(self, *_: object) -> None:
         self.starts += 1
 
+    def stop(self) -> None:
+        pass
+
     def batch(self, records: int, _timeout_s: float) -> Sequence[Any]:
         self.asked.append(records)
         return self._records
@@ -59,7 +62,9 @@ def test_a_batch_is_read_again_even_if_two_switches_restored_the_former_topics()
         name="sink", most_records=10, topics=lambda _connection: ("topic",), write=refuse
     )
     connection: Any = SimpleNamespace(transaction=nullcontext, execute=lambda *_: ())
+    broker: Any = SimpleNamespace(describe_topics=lambda *_, **__: {})
     running = process._Process(SinkSettings(), sink)
+    running._admin = broker
     running._beat_at_s, running._topics = time.monotonic(), ("topic",)
     source: Any = Source(["record"])
 

@@ -75,8 +75,8 @@ Location = Annotated[str, Field(max_length=24, description="Code of a location."
 SkuInPath = Annotated[
     str,
     Path(
-        description="SKU, percent-encoded. `~2E` for `.` and `~2E~2E` for `..`; `~7E` for a `~`"
-        " before `2E`, `2F` or `7E`."
+        description="SKU, percent-encoded. `~2F` for `/`, `~2E` for the SKU `.`, `~2E~2E` for `..`,"
+        " and `~7E` for a `~` before `2E`, `2F` or `7E`."
     ),
 ]
 SUPPLIER: Final = "Code of a supplier."

@@ -64,7 +64,7 @@ class WebhookList(Schema):
 class DeadLetter(Schema):
     """A dead message, which the sender has given up.
 
-    It has failed 20 times, or it has waited too long behind such a message, without an attempt.
+    Its 20 attempts have failed, or it has waited too long behind a message whose attempts fail.
     """
 
     message_id: str
@@ -133,7 +133,8 @@ class TestWebhook(Given):
 class ReplayMessages(Given):
     """Send all dead messages of the webhook again, or one of them.
 
-    A message is dead after 20 failed attempts, or after too long a wait behind such a message.
+    A message is dead after 20 failed attempts, or if it waits too long behind a message whose
+    attempts fail.
     """
 
     action: Literal["replay"]

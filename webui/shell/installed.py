@@ -18,7 +18,7 @@ _SCRIPT: Final = Path(settings.BASE_DIR) / "static/js/service-worker.js"
 
 @require_GET
 def service_worker(request: HttpRequest) -> HttpResponse:
-    """Return the service worker's script. Browsers request it again after each page.
+    """Return the service worker's script. Browsers request it again after each navigation.
 
     The last line has a digest of the offline page in the language of the request. When texts or the
     language change, the script changes. The browser then installs it again, with the new page.

@@ -219,8 +219,8 @@ def _silent(numbers: Numbers) -> str:
     since = when(datetime.fromisoformat(numbers["silent_since"]))
     lines = counted_text(int(numbers["lines_of_seven_days"]), "line")
     return gettext(
-        "The last sale was in the hour of %(since)s. On the seven days before, the same hours had "
-        "%(lines)s of sales in total."
+        "The last sale was in the hour of %(since)s. In the hours after it, the seven days before "
+        "had %(lines)s in total."
     ) % {"since": since, "lines": lines}
 
 

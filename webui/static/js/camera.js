@@ -46,7 +46,13 @@ async function open(dialog, detector, found) {
   video.srcObject = stream;
   // The person may have closed the dialog while the browser asked for the permission.
   if (!dialog.open) return stop(video);
-  await video.play().catch(() => {}); // the person has closed the dialog meanwhile
+  try {
+    await video.play();
+  } catch {
+    // The person may have closed the dialog meanwhile.
+    if (dialog.open) says.textContent = text("The camera can’t be used. Allow it for this page in the browser, or type the code.");
+    return;
+  }
   watch(dialog, video, detector, found);
 }
 

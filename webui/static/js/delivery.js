@@ -12,12 +12,12 @@ export function startDelivery() {
   const field = form.querySelector("[data-pick-field]");
   const said = form.querySelector("[data-pick-said]");
   const codes = new Map(Object.entries(JSON.parse(strip.dataset.codes)));
-  // Before this script listens, the Enter of a scanner would submit the delivery.
+  // Until this script listens, a scan in this field would have no effect.
   field.disabled = false;
   field.focus();
   field.addEventListener("keydown", async (event) => {
     if (event.key !== "Enter") return;
-    // A scanner ends its input with Enter, which must never submit the delivery.
+    // A scanner ends its input with Enter.
     event.preventDefault();
     const code = field.value.trim();
     field.select();

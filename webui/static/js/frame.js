@@ -37,7 +37,7 @@ export function startFrame() {
   startPerson();
 }
 
-/** Store a value on this device. If the storage is full, the value is lost, and the page works without it. */
+/** Store a value on this device. Return false if the storage is full; the page then works without the value. */
 export function store(key, value) {
   try {
     localStorage.setItem(key, value);

@@ -4,7 +4,7 @@
 import { counted, store, text } from "./frame.js";
 
 const ENTRY = /^inventory-scan-([0-9]+)-/;
-const BATCH = 50;
+export const BATCH = 50; // the most entries of one request
 
 /** Return the prefix of the names under which the entries of a sheet are stored. */
 export function prefixOf(sheet) {
@@ -23,12 +23,12 @@ export function forget(prefix, ids) {
   for (const id of ids) localStorage.removeItem(prefix + id);
 }
 
-/** Return the entries that an earlier page could not send, in the order of their scans. */
+/** Return the stored entries of earlier pages and of other windows, in the order of their scans. */
 export function keptEntries(prefix) {
   return Object.keys(localStorage)
     .filter((name) => name.startsWith(prefix))
     .map((name) => entryOf(localStorage.getItem(name)))
-    .filter((entry) => typeof entry?.id === "string")
+    .filter((entry) => typeof entry?.id === "string" && Number.isFinite(entry.at) && Number.isInteger(entry.units))
     .sort((one, other) => one.at - other.at);
 }
 
@@ -58,7 +58,7 @@ export function sendEntries(form, batch, ageOf = ({ at }) => Math.max(0, Date.no
 export async function startLateEntries() {
   const form = document.querySelector("form[data-late]");
   const prefix = prefixOf(form.dataset.late);
-  await forgetStored(form, prefix);
+  if (!(await forgetStored(form, prefix))) return; // the next visit of the page asks again
   const late = keptEntries(prefix);
   if (!late.length) return;
   showList(form, late.map(({ sku, units }) => lineOf(`${sku} × ${units}`)));
@@ -70,7 +70,10 @@ export async function startLateEntries() {
   });
 }
 
-/** Forget the entries that the sheet has: the server stored them, but its answer was lost. */
+/**
+ * Forget the entries that the sheet has: the server stored them, but its answer was lost. Return
+ * false if the server doesn't answer: nobody then knows which entries are part of a count.
+ */
 async function forgetStored(form, prefix) {
   const entries = keptEntries(prefix);
   for (let from = 0; from < entries.length; from += BATCH) {
@@ -78,12 +81,13 @@ async function forgetStored(form, prefix) {
       const answer = await sendEntries(form, entries.slice(from, from + BATCH));
       forget(prefix, storedOf(await answer.json()));
     } catch {
-      return; // without an answer all entries are shown
+      return false;
     }
   }
+  return true;
 }
 
-/** Return the ids of the sent entries that a sheet which takes no more entries has stored. */
+/** Return the ids of the entries that the server had stored before the sheet was handed in. */
 export function storedOf(answer) {
   return (answer.had ?? []).map(String);
 }
@@ -91,12 +95,10 @@ export function storedOf(answer) {
 /** On the page of all sheets: name each sheet with entries that only this device has. */
 export function startKeptSheets() {
   const notice = document.querySelector("[data-kept-sheets]");
-  const numbers = new Map();
-  for (const [, sheet] of Object.keys(localStorage).map((name) => ENTRY.exec(name) ?? [])) {
-    if (sheet) numbers.set(sheet, (numbers.get(sheet) ?? 0) + 1);
-  }
-  if (!numbers.size) return;
-  const lines = [...numbers].map(([sheet, number]) => {
+  const sheets = new Set(Object.keys(localStorage).map((name) => ENTRY.exec(name)?.[1]).filter(Boolean));
+  const numbers = [...sheets].map((sheet) => [sheet, keptEntries(prefixOf(sheet)).length]).filter(([, number]) => number);
+  if (!numbers.length) return;
+  const lines = numbers.map(([sheet, number]) => {
     const line = document.createElement("li");
     const link = line.appendChild(document.createElement("a"));
     link.href = notice.dataset.keptSheets.replace("/0/", `/${sheet}/`);

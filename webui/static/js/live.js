@@ -68,7 +68,7 @@ function connect() {
     // The browser retries a broken stream, but not a refused one.
     if (source.readyState !== EventSource.CLOSED || source !== state.source) return;
     // The session has ended while this page was hidden, for example: the server shows the login.
-    if (await isForbidden(source.url)) location.reload();
+    if (await isForbidden(source.url)) return location.reload();
     if (source !== state.source) return;
     state.retryMs = Math.min(RETRY_MOST_MS, state.retryMs * 2);
     state.retry = setTimeout(connect, state.retryMs * (0.5 + Math.random() / 2));

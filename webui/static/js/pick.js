@@ -15,7 +15,7 @@ export function startPick() {
     if (all) pickSection(all);
     if (all || event.target.matches(PICK)) tell();
   });
-  // Enter on a checkbox would press the first button of the form, which is that of the first row.
+  // Enter on a checkbox would press the first button of the form, for example *Send*.
   document.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && event.target.matches("input") && event.target.form?.matches("[data-picks]")) event.preventDefault();
   });

@@ -2,11 +2,10 @@
 // queue is sent in its order, and an entry leaves it when the server has acknowledged it. A reload,
 // a slow server and a lost network only delay entries, and the server stores each id once.
 import { counted, store, text } from "./frame.js";
-import { forget, keep, keptEntries, prefixOf, sendEntries, storedOf } from "./kept.js";
+import { BATCH, forget, keep, keptEntries, prefixOf, sendEntries, storedOf } from "./kept.js";
 import { swap } from "./swap.js";
 
 const ASK = "inventory-scan-ask"; // present on a device whose people type the units after each scan
-const BATCH = 50;
 const SHOWN = 12;
 const LONGEST_MS = 72 * 3_600_000; // the server takes no greater age
 const RETRY_MS = [500, 1_000, 2_000, 5_000];
@@ -225,7 +224,7 @@ class Queue {
 
   /**
    * Return the milliseconds since the scan. The clock of the device counts while the device sleeps,
-   * but it may be set meanwhile. An age that can't be true then gives way to the clock of this page.
+   * but it may be set meanwhile. If this age can't be true, use the age on the clock of this page.
    */
   ageOf({ id, at }) {
     const age = Date.now() - at;
@@ -259,8 +258,8 @@ class Queue {
   }
 
   /**
-   * The sheet was handed in elsewhere. Load its page, which shows the entries that came too late.
-   * Return false if the storage is full: then only this page has some entries, so it stays.
+   * Load the page of the sheet, which was handed in elsewhere. It shows the entries that came too
+   * late. Return false if only this page has some entries, because the storage is full: it stays.
    */
   leave(stored) {
     this.forget(stored);

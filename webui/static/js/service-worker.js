@@ -1,5 +1,5 @@
 // Responses for this device without a network: the frame's files, the last stock list, and a page
-// about the lost connection. With a network every response comes from the server.
+// about the lost connection. With a network no response comes from this store.
 //
 // The header Keep-Offline marks responses that may be stored. A logout or a visit of the login page
 // deletes them, so that the next person at this device doesn't see them.
