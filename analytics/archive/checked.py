@@ -107,7 +107,7 @@ def unlisted(manifest: Manifest) -> Iterator[Path]:
 
 
 def remove_unlisted(manifest: Manifest) -> None:
-    """Delete unlisted files after the last listed offset, which a killed archiver has left.
+    """Delete the unlisted files that a killed archiver has left after the last listed offset.
 
     The archiver reads the records of these files from the topic again.
     """

@@ -80,7 +80,7 @@ def proofs_dir(settings: Connections) -> Path:
 
 @contextmanager
 def only_proof(settings: Connections) -> Iterator[None]:
-    """Hold the lock of all proofs; the kernel releases it when this process ends.
+    """Hold the lock that allows one proof at a time; the kernel releases it when this process ends.
 
     Raises:
         RunInUse: another process holds it.

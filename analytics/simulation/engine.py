@@ -182,7 +182,7 @@ def _plan(request: Request, surveys: Iterator[Surveyed], parts: Path) -> Plan:
 
 
 def _all(results: Iterator[Any]) -> Iterator[Any]:
-    """Yield the results. Raise the first failure after all begun units have ended."""
+    """Yield the results. After all begun units have ended, raise the first failure, if any."""
     failures: list[UnitFailed] = []
     for one in results:
         if isinstance(one, UnitFailed):

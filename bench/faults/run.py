@@ -70,8 +70,8 @@ class Plan:
 class Report:
     """The result of a run.
 
-    `fresh_s` has, by kind of fault, the seconds until workers showed the last sale of all probe
-    keys. `verified` is the report of the final `verify`.
+    `fresh_s` has, by kind of fault, the seconds after each fault until workers showed the last sale
+    of every probe key. `verified` is the report of the final `verify`.
     """
 
     seed: int

@@ -77,7 +77,8 @@ def fresh_worker(context: PeerContext) -> None:
 def _worker_begun(context: PeerContext) -> Callable[[], bool]:
     """Return a condition that is true once the changelog of levels has grown.
 
-    This marks the worker's first record. Other peers create the file `first`; a worker does not.
+    This growth shows the worker's first record. Other peers show theirs by creating the file
+    `first`; a worker doesn't create it.
     """
     bootstrap = context.services.bootstrap
     before = sum(ends(bootstrap, ON_HAND_CHANGELOG).values())

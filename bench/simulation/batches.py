@@ -25,7 +25,8 @@ def sizes(seed: int) -> tuple[int, int]:
 def replay(seed: int, kept: Kept | None = None) -> Found | None:
     """Return the failure of a seed, or None if its history passes.
 
-    The history is reduced to the steps and faults in `kept`, by default to as few as possible.
+    With `kept`, run only these steps and faults. Without it, reduce a failing history to as few
+    steps and faults as possible.
     """
     with silent(), Disk() as disk:
         return shortest(seed, disk, kept)

@@ -79,7 +79,7 @@ class Round:
 
 @dataclass(slots=True)
 class Report:
-    """All rounds, and the comparison after the trade.
+    """All rounds during the simulated trade, and the comparison after the trade has ended.
 
     `seconds` is the duration of the trade. `problem` is the reason for an early end of the rounds.
     `at_rest` is the exit code of the comparison after the trade.

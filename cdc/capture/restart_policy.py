@@ -19,10 +19,10 @@ class RestartPolicy:
         self._failed_since: float | None = None
 
     def is_restart_due(self, now: float, *, failed: bool) -> bool:
-        """Return True if the task failed ≥ 5 s ago and was restarted < 5 times in the last hour.
+        """Return True if the task has been FAILED for ≥ 5 s, with < 5 restarts in the last hour.
 
-        Call this regularly. `failed` is True if the task is in state FAILED at `now`, in seconds of
-        a monotonic clock.
+        Call this regularly. `now` is in seconds of a monotonic clock. `failed` is True if the task
+        is in state FAILED at this time.
         """
         if not failed:
             self._failed_since = None

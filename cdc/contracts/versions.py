@@ -24,7 +24,10 @@ _RELEASED: Final[dict[str, tuple[int, ...]]] = {  # kinds with versions other th
 
 
 class UnreadableRecord(ValueError):
-    """Bytes that are no record of this project. `position` is `topic[partition]@offset` or ""."""
+    """Bytes that are no record of this project.
+
+    `position` is `topic[partition]@offset`, or "" if the position is not known.
+    """
 
     def __init__(self, problem: str, position: str = "") -> None:
         super().__init__(f"{position}: {problem}" if position else problem)

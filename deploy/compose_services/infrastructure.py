@@ -1,8 +1,8 @@
 """Postgres, the broker and Kafka Connect in `docker-compose.yml`.
 
-Each image defines the names of its variables. For `apache/kafka`, a name is `KAFKA_` and the
-property in capitals. For Debezium's image, it is `CONNECT_` and the property, except for a few
-other names.
+Each image defines the names of its variables. `apache/kafka` reads `log.dirs`
+from `KAFKA_LOG_DIRS`. Debezium's image reads `plugin.discovery` from `CONNECT_PLUGIN_DISCOVERY`.
+Only the names in `_DEBEZIUM_NAMES` have no prefix.
 """
 
 import shlex

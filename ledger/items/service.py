@@ -150,7 +150,10 @@ def _document(item: RangedItem, actor: str | None) -> dict[str, object]:
 
 
 def _first_by_key(items: Sequence[RangedItem]) -> dict[str, RangedItem]:
-    """Return the items by key. Of two items with one key, keep the first: its policy is written."""
+    """Return the items by key. Of two items with one key, keep the first.
+
+    The insert also writes the policy of the first, and skips the second.
+    """
     first: dict[str, RangedItem] = {}
     for item in items:
         first.setdefault(f"{item.location}|{item.sku}", item)

@@ -82,7 +82,8 @@ def run_idempotent(
     """Execute `work` in one transaction, or return the stored result of `command_id`.
 
     `kind` names the command and its subject, for example `void_count 7`. `content` has the values
-    as the caller received them (`content_hash`). With command id None, `work` runs each time.
+    as the caller received them. `app.command` stores their hash. With command id None, `work` runs
+    each time.
 
     Raise `FormReused` if the id was used with another kind, content or actor.
     """

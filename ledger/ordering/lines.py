@@ -113,7 +113,8 @@ def confirm_order_line(
             refuse(
                 "confirmed_units",
                 units,
-                "0 closes the line: tick that the supplier sends nothing, or type what will come",
+                "0 closes the line: tick “The supplier sends nothing”, or type the units that will "
+                "come",
             )
         return LineChanges(confirmed_units=units, due_on=_due_day(line, command.due_on))
 

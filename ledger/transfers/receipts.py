@@ -1,6 +1,7 @@
 """Receipts of transfers, and corrections of a receipt by the person who made it.
 
-A receipt changes the arriving row to status received. Units that were lost in transit are in the
+A transfer has a row for its source and one for its destination. A receipt changes the
+destination's row (the arriving row) to status received. Units that were lost in transit are in the
 stock of no location, and need a reason.
 """
 

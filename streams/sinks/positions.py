@@ -54,7 +54,7 @@ def read_topic_ids(connection: Connection, sink: str) -> dict[str, str]:
 
 
 def write_topic_ids(connection: Connection, sink: str, ids: Mapping[str, str]) -> None:
-    """Store the topics' ids with those of the sink's positions that have no id yet."""
+    """Store the id of each topic in the sink's positions in this topic that have no id yet."""
     connection.execute(_WRITE_IDS, (list(ids), list(ids.values()), sink))
 
 

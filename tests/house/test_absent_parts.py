@@ -182,7 +182,7 @@ def test_patterns_are_literals_of_the_sources() -> None:
     assert made == MADE_PATTERNS.keys()
 
 
-def test_browsers_store_scans_recent_items_names_and_one_preference_only() -> None:
+def test_browsers_store_scans_recent_items_names_and_two_preferences_only() -> None:
     users = {
         path.name: path.read_text(encoding="utf-8")
         for path in (PROJECT / "webui/static/js").glob("*.js")

@@ -210,7 +210,7 @@ def received(line: int, units: int, **further: object) -> dict[str, Any]:
 
 
 def test_an_order_line_is_received_partly_with_a_reason_and_corrected(
-    staff: Program, line: int
+    staff: Program, line: int, ledger: psycopg.Connection
 ) -> None:
     [due] = staff.get("/api/v1/receipts").json()["items"]
     [expected] = staff.get(RECEIPTS).json()["expected"]
@@ -236,6 +236,9 @@ def test_an_order_line_is_received_partly_with_a_reason_and_corrected(
     fix |= {"received_units": 8, "reason": "short"}
     foreign = program("manager").post(RECEIPTS, fix)
     assert problem(foreign)["field"] == "actor"
+    write(ledger, "purchase_order_line", order_ref="PO-2")
+    other = problem(staff.post("/api/v1/receipts/PO-2", fix))
+    assert (other["field"], other["rule"]) == ("receipt_id", "a receipt of order PO-2")
     assert staff.post(RECEIPTS, fix).json()["receipt_ids"] == [receipt["id"]]
     assert problem(staff.post(RECEIPTS, fix))["status"] == 409
 

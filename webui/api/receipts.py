@@ -14,6 +14,7 @@ from pydantic import AfterValidator, Field, StrictInt
 from inventory.tables.columns import QUANTITY_MAX
 from ledger.kernel.errors import refuse
 from ledger.receiving.receipts import MOST_LINES
+from ledger.receiving.shipments import line_of_shipment
 from ledger.services import Delivered, correct_receipt, receive_order
 from webui.accounts.api_tokens import RECEIPTS_READ, RECEIPTS_WRITE
 from webui.accounts.roles import RECEIVE
@@ -265,6 +266,8 @@ def receive_delivery(
             ids = receive_order(receipts=receipts, actor=actor, command_id=command_id)
             return ReceiptDone(order_ref=order_ref, receipt_ids=ids)
         case CorrectReceipt():
+            if line_of_shipment(body.receipt_id) not in {line.id for line in lines}:
+                refuse("receipt_id", body.receipt_id, f"a receipt of order {order_ref}")
             done = correct_receipt(
                 shipment_line_id=body.receipt_id,
                 delivered=Delivered(

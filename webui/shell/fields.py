@@ -112,7 +112,7 @@ class SyntaxField(forms.Field):
 
 
 class CodeField(SyntaxField):
-    """One of the given codes. By default, the text of the rule lists the codes."""
+    """One of the given codes. By default, `rule`, the text of the error, lists the codes."""
 
     def __init__(
         self, codes: Collection[str], *, rule: str = "", **options: Unpack[Options]

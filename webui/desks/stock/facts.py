@@ -61,7 +61,7 @@ class FactPage:
 
 
 def fact_page(inv_key: str, to: int | None = None) -> FactPage:
-    """Return the facts up to position `to` in business order, inclusive; by default the newest."""
+    """Return facts in business order up to and including position `to`, by default the newest."""
     found = tuple(explain.facts(inv_key, to=to))
     if to is None:
         return FactPage(found, found[-1] if found else None)
