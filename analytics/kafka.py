@@ -16,11 +16,11 @@ from confluent_kafka import (
     IsolationLevel,
     KafkaError,
     KafkaException,
-    TopicCollection,
     TopicPartition,
 )
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
+from cdc.capture.admin import topic_ids
 from cdc.contracts.versions import UnreadableRecord
 
 TIMEOUT_S: Final = 30.0
@@ -90,13 +90,10 @@ def topic_id(bootstrap: str, topic: str) -> str:
     Raises:
         KafkaException: there is no such topic, or no broker.
     """
-    return topic_id_from(admin_client(bootstrap), topic, timeout_s=TIMEOUT_S)
-
-
-def topic_id_from(client: AdminClient, topic: str, *, timeout_s: float) -> str:
-    """Return what `topic_id` returns, through the connection of `client`."""
-    answers = client.describe_topics(TopicCollection([topic]), request_timeout=timeout_s)
-    return str(answers[topic].result(timeout_s + _LATER_S).topic_id)
+    found = topic_ids(admin_client(bootstrap), [topic], timeout_s=TIMEOUT_S)
+    if topic not in found:
+        raise KafkaException(KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART))
+    return found[topic]
 
 
 def _offsets(bootstrap: str, topic: str, partitions: int, spec: OffsetSpec) -> dict[int, int]:

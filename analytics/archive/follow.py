@@ -18,6 +18,7 @@ from analytics.archive.names import FLUSH, LOCK, RELEASE_REQUEST, former_name
 from analytics.archive.source import refuse_other_log, refuse_other_source
 from analytics.archive.writer import PartitionWriter, arrival, open_writers
 from analytics.locks import exclusive
+from cdc.capture.admin import topic_ids
 from cdc.contracts.topics import STOCK_EVENTS
 from cdc.settings import Connections
 
@@ -109,10 +110,11 @@ class _SourceCheck:
             return
         self._due_s = time.monotonic() + _CHECK_S
         try:
-            topic_id = kafka.topic_id_from(self._admin, STOCK_EVENTS, timeout_s=_ANSWER_S)
+            found = topic_ids(self._admin, [STOCK_EVENTS], timeout_s=_ANSWER_S)
         except KafkaException:  # the consumer reports errors that don't pass
             return
-        refuse_other_source(self._directory, topic_id)
+        if STOCK_EVENTS in found:
+            refuse_other_source(self._directory, found[STOCK_EVENTS])
 
 
 class _FlushRequest:

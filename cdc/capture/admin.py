@@ -10,7 +10,13 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Final
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
+from confluent_kafka import (
+    Consumer,
+    KafkaError,
+    KafkaException,
+    TopicCollection,
+    TopicPartition,
+)
 from confluent_kafka.admin import (
     AdminClient,
     AlterConfigOpType,
@@ -25,6 +31,7 @@ from cdc.contracts.topics import TOPICS, Topic
 
 _TIMEOUT_S: Final = 30.0
 _POLL_S: Final = 0.1
+_LATER_S: Final = 2.0
 _NO_COORDINATOR: Final = (
     KafkaError.NOT_COORDINATOR,
     KafkaError.COORDINATOR_NOT_AVAILABLE,
@@ -59,6 +66,28 @@ class Drift:
 def admin_client(bootstrap: str) -> AdminClient:
     """Return an admin client that doesn't log the connection errors of a starting broker."""
     return AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
+
+
+def topic_ids(client: AdminClient, topics: Collection[str], *, timeout_s: float) -> dict[str, str]:
+    """Return the ids that the broker gave to those of `topics` that exist.
+
+    A topic that was deleted and created again has another id.
+
+    Raises:
+        KafkaException: the broker doesn't answer within `timeout_s`, or answers with an error.
+    """
+    found: dict[str, str] = {}
+    answers = client.describe_topics(TopicCollection(list(topics)), request_timeout=timeout_s)
+    for topic, answer in answers.items():
+        try:
+            # The client's own error names the cause, so it gets time to come first.
+            found[topic] = str(answer.result(timeout_s + _LATER_S).topic_id)
+        except TimeoutError as error:
+            raise KafkaException(KafkaError(KafkaError._TIMED_OUT)) from error  # noqa: SLF001 -- published under this name only
+        except KafkaException as error:
+            if error.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
+                raise
+    return found
 
 
 def committed_offsets(

@@ -118,8 +118,8 @@ def verify(
     """Recompute the state of every key, and compare it with the state in the live workers.
 
     Both states include the log up to the same offset, and must be equal byte for byte. The command
-    also compares the decisions with the proposals in Postgres. With --from RUN, it compares
-    only the decisions after the end of RUN.
+    also compares the decisions with the proposals in Postgres. With --from RUN, it compares only
+    the decisions after the end of RUN.
     """
     option_checks.check_choice("--engine", engine, ENGINES)
     load_environment()

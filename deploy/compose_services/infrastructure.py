@@ -1,8 +1,8 @@
 """Postgres, the broker and Kafka Connect in `docker-compose.yml`.
 
-Each image defines the names of its variables. `apache/kafka` reads `log.dirs`
-from `KAFKA_LOG_DIRS`. Debezium's image reads `plugin.discovery` from `CONNECT_PLUGIN_DISCOVERY`.
-Only the names in `_DEBEZIUM_NAMES` have no prefix.
+Each image defines the names of its variables. `apache/kafka` reads `log.dirs` from
+`KAFKA_LOG_DIRS`. Debezium's image reads `plugin.discovery` from `CONNECT_PLUGIN_DISCOVERY`. Only
+the names in `_DEBEZIUM_NAMES` have no prefix.
 """
 
 import shlex

@@ -5,8 +5,8 @@ two shelves. Submitting writes one draft count per item. The draft has the time 
 entry.
 
 A new count of an item voids the item's waiting drafts. The new count is a second count if one of
-these drafts needed a second count. A draft needs a second count if its item's
-stock is known and its variance is above the tolerance, or if a person has asked for one.
+these drafts needed a second count. A draft needs a second count if its item's stock is known and
+its variance is above the tolerance, or if a person has asked for one.
 """
 
 from collections.abc import Collection, Sequence
@@ -290,7 +290,7 @@ def _draft(sheet: OpenSheet, tally: Tally, now: datetime, actor: str) -> int:
 
 
 def _void_drafts(inv_key: str, now: datetime, actor: str) -> int | None:
-    """Void all draft counts of an item. The caller then writes a new count of this item.
+    """Void all draft counts of an item, before the caller writes a new count of it.
 
     Return the id of the newest draft that needed a second count. The new count is this second
     count, so it can be approved whatever its variance is.

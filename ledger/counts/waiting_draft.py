@@ -31,9 +31,9 @@ class WaitingDraft:
 
     @property
     def counter(self) -> str | None:
-        """The name of the person who counted.
+        """The name of the person who counted, or else the account that recorded the count.
 
-        If another system sent the count without this name, return the account of the row.
+        Another system may send a count without this name.
         """
         return self.counted_by or self.recorded_by
 

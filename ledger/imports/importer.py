@@ -52,7 +52,7 @@ _NEXT_STEP: Final = (
 )
 
 
-class Moved(NamedTuple):
+class RecordedElsewhere(NamedTuple):
     """A line that is recorded at another location than this import would give it."""
 
     row: int
@@ -107,7 +107,7 @@ class ImportReport:
     inserted: int = 0
     already_there: int = 0
     elsewhere: int = 0
-    first_elsewhere: Moved | None = None
+    first_elsewhere: RecordedElsewhere | None = None
     refused: int = 0
     keys: int = 0
     keys_ranged: int = 0
@@ -160,7 +160,7 @@ class ImportReport:
             f" for --stores {self.stores}, import it into a new, empty database"
         )
 
-    def count_elsewhere(self, line: Moved) -> None:
+    def count_elsewhere(self, line: RecordedElsewhere) -> None:
         """Count a line that is recorded at another location; keep the first one."""
         self.elsewhere += 1
         self.first_elsewhere = self.first_elsewhere or line
@@ -230,7 +230,7 @@ def _range_keys(
             if recorded_at is None:
                 new[key] = None
             elif recorded_at != line.location:
-                report.count_elsewhere(Moved(line.row, recorded_at, line.location))
+                report.count_elsewhere(RecordedElsewhere(line.row, recorded_at, line.location))
             if not names.get(line.sku):
                 names[line.sku] = line.description.replace("\x00", "").strip()
     report.keys = len(keys)

@@ -5,16 +5,15 @@ broker answers at the sink's next offset without an error: the sink would skip t
 it. The ids that the broker gives to topics are therefore stored with the sink's positions.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
-from confluent_kafka import KafkaError, KafkaException, TopicCollection
 from confluent_kafka.admin import AdminClient
 
+from cdc.capture.admin import topic_ids
 from streams.exit_codes import ExitCode, repair_at_topic
 from streams.sinks.source import SourceLost
 
 TIMEOUT_S = 5.0  # of the request; the stack restarts a sink after 15 s without a heartbeat
-_LATER_S = 2.0  # after which the client ends the request without an answer
 
 
 def checked_ids(
@@ -29,24 +28,11 @@ def checked_ids(
         SourceLost: a topic was deleted and created again.
         KafkaException: the broker can't be reached, or answers with an error.
     """
-    found = dict(_described(client, topics))
+    found = topic_ids(client, topics, timeout_s=TIMEOUT_S)
     for topic, topic_id in found.items():
         if stored.get(topic, topic_id) != topic_id:
             raise SourceLost(_problem(topic, stored[topic], topic_id), topic)
     return found
-
-
-def _described(client: AdminClient, topics: Sequence[str]) -> Iterator[tuple[str, str]]:
-    asked = TopicCollection(list(topics))
-    answers = client.describe_topics(asked, request_timeout=TIMEOUT_S)
-    for topic, answer in answers.items():
-        try:
-            yield topic, str(answer.result(TIMEOUT_S + _LATER_S).topic_id)
-        except TimeoutError as error:
-            raise KafkaException(KafkaError(KafkaError._TIMED_OUT)) from error  # noqa: SLF001 -- published under this name only
-        except KafkaException as error:
-            if error.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
-                raise
 
 
 def _problem(topic: str, known: str, found: str) -> str:

@@ -12,19 +12,20 @@ from analytics import kafka
 from analytics.archive import follow
 from analytics.archive.manifest import BrokenArchive, Manifest
 from analytics.archive.source import write_source_id
+from cdc.contracts.topics import STOCK_EVENTS
 from cdc.settings import Connections
 from tests.analytics.histories import archived, generate
 
 
-def answers(*found: str | Exception) -> Any:
-    """Return a function that gives these topic ids, one at each call."""
-    rest: Iterator[str | Exception] = iter(found)
+def answers(*found: object) -> Any:
+    """Return a function that gives these answers, one at each call; it raises an exception."""
+    rest: Iterator[object] = iter(found)
 
-    def answer(*_: object, **__: object) -> str:
-        topic_id = next(rest)
-        if isinstance(topic_id, Exception):
-            raise topic_id
-        return topic_id
+    def answer(*_: object, **__: object) -> object:
+        found_next = next(rest)
+        if isinstance(found_next, Exception):
+            raise found_next
+        return found_next
 
     return answer
 
@@ -52,7 +53,8 @@ def test_records_of_a_recreated_topic_are_not_archived(
         kafka, "consumer", lambda *_, **__: SimpleNamespace(assign=list, close=lambda: None)
     )
     monkeypatch.setattr(kafka, "admin_client", lambda _: None)
-    monkeypatch.setattr(kafka, "topic_id_from", answers("first", unreachable, "second"))
+    first, second = {STOCK_EVENTS: "first"}, {STOCK_EVENTS: "second"}
+    monkeypatch.setattr(follow, "topic_ids", answers(first, unreachable, second))
     reads = iter(([], [], [of_another_history]))
     monkeypatch.setattr(kafka, "records", lambda _: next(reads))
     rounds = iter((True, True, True, False))

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from concurrent.futures import Future
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
@@ -67,3 +68,13 @@ def test_another_error_of_a_leader_is_raised(monkeypatch: pytest.MonkeyPatch) ->
 
     with pytest.raises(KafkaException):
         admin.create_topics("host:1", [TOPIC])
+
+
+def test_a_silent_broker_is_an_error_of_kafka(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(admin, "_LATER_S", 0.0)
+    silent: Any = SimpleNamespace(
+        describe_topics=lambda topics, **_: {name: Future() for name in topics.topic_names}
+    )
+
+    with pytest.raises(KafkaException, match="_TIMED_OUT"):
+        admin.topic_ids(silent, ["topic"], timeout_s=0.0)

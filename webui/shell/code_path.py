@@ -16,7 +16,8 @@ _ESCAPED: Final = re.compile(r"~(2E|2F|7E)")
 class CodeConverter:
     """Converts a code to one segment of a path, and back.
 
-    A plain `/` is accepted too: `/items/L/a/b` leads to the same page as `/items/L/a~2Fb`.
+    A plain `/` is accepted too: `/items/L/a/b` leads to the same page as `/items/L/a~2Fb`. It fails
+    if another route fits as well, as for the prices of the SKU `x/change`.
     """
 
     regex = r"[\s\S]+"

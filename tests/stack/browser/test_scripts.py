@@ -131,7 +131,7 @@ def test_enter_in_a_field_of_a_list_orders_nothing(site: Site, field: str) -> No
     expect(page.locator("[data-picked]")).to_have_text("Nothing picked")
 
     page.locator(field).press("Enter")
-    page.wait_for_timeout(200)
+    page.evaluate("() => fetch(location.href).then((answer) => answer.status)")  # after a submit
 
     assert site.sent() == []
 
@@ -347,6 +347,6 @@ def test_a_camera_that_is_closed_before_its_first_picture_causes_no_error(site: 
 
     page.get_by_role("button", name="Camera").click()
     page.get_by_role("button", name="Close").click()
-    page.wait_for_timeout(300)
+    page.evaluate("() => new Promise((after) => setTimeout(after))")  # an error would come first
 
     assert errors == []

@@ -12,9 +12,10 @@ from webui.shell.keyset import MOST_SUMMED, PAGE_ROWS, Keys, Page, Place, Sortab
 from webui.shell.listing import Column, Sort
 
 NEWEST: Final = Sort("order", descending=True)
+# `alphabetic` evaluates its text up to three times, so it stands within the subquery.
 _NAME: Final = alphabetic("lo.name")
-_OF_LOCATION: Final = f"SELECT {_NAME} FROM retail.location lo WHERE lo.code = {{0}}"  # noqa: S608 -- the SQL of a column
-_STORE: Final = f"coalesce(({_OF_LOCATION}), {alphabetic('{0}')})"
+_NAME_OF_STORE: Final = f"SELECT {_NAME} FROM retail.location lo WHERE lo.code = {{0}}"  # noqa: S608 -- the SQL of a column
+_STORE: Final = f"coalesce(({_NAME_OF_STORE}), {alphabetic('{0}')})"
 ORDERS: Final = Keys(
     {
         "order": Sortable("o.last_id", "bigint"),
