@@ -9,7 +9,8 @@ import psycopg
 
 from inventory.revision import LOGIC_REVISION
 
-# One row: revision, former, and the text `true` if the switch was a rollback.
+# One row with three columns: revision, former revision, rollback mark. The former revision is null
+# for the first switch. The mark is the text `true` for a rollback, else null.
 NEWEST_SWITCH: Final[LiteralString] = (
     "SELECT revision, former, comparison ->> 'rollback' "
     "FROM app.revision_switch ORDER BY id DESC LIMIT 1"

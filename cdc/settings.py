@@ -15,7 +15,7 @@ from cdc.contracts.topics import APP_ID
 class Connections(BaseSettings):
     """The addresses and secrets that any process may need.
 
-    `kafka_bootstrap` is the variable `INVENTORY_KAFKA_BOOTSTRAP`, and so on.
+    Each field has a variable: `kafka_bootstrap` is set by `INVENTORY_KAFKA_BOOTSTRAP`.
     """
 
     model_config = SettingsConfigDict(env_prefix="INVENTORY_", frozen=True, extra="forbid")

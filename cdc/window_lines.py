@@ -6,11 +6,11 @@ and `inventory explain` use this SQL to distinguish such lines from lines that a
 
 from typing import Final, LiteralString
 
-# Facts `f` of the key %(key)s, from a call of `retail.stock_facts`. For a sale or return line,
-# `ledger_lines` is the number of lines in its ten-minute window.
+# A column for a query in which `f` has the facts of the key %(key)s, from `retail.stock_facts`. For
+# a sale or return line, `ledger_lines` is the number of lines in its ten-minute window.
 LEDGER_LINES: Final[LiteralString] = """count(*) OVER (
     PARTITION BY f.table_name, extract(epoch FROM f.business_at)::bigint / 600) AS ledger_lines"""
-# The window `w` of a fact `f` that has `ledger_lines`.
+# A join that adds to each fact `f` its window `w`. Here `f` also has the column `ledger_lines`.
 WINDOW_OF_FACT: Final[LiteralString] = """
 LEFT JOIN read_model.sales_window w ON f.table_name = 'sale_line' AND w.inv_key = %(key)s
     AND w.start_us = extract(epoch FROM f.business_at)::bigint / 600 * 600000000

@@ -60,9 +60,9 @@ class BrokenInvariant(InventoryError):
 def short_text(found: object, most: int = 80) -> str:
     """Return `repr(found)` for an error message, cut to `most` characters.
 
-    `repr` fails for lists nested a thousand deep and for numbers with thousands of digits. For such
-    a value, return a text with its type's name. The error message can then be written, and only the
-    record with that value is rejected.
+    `repr` raises an error for lists nested a thousand deep and for numbers with thousands of
+    digits. For such a value, return the name of its type, for example `list beyond any text`. So
+    only the record with that value is rejected, and the process continues.
     """
     try:
         return repr(found)[:most]

@@ -1,9 +1,9 @@
 """The logic revision: the version number of the rules.
 
-It is part of the names of the consumer group and the changelogs. From revision 2 on it is also part
-of the names of all output topics. If you change the rules so that a result changes, raise
-`LOGIC_REVISION` and add an entry to `CHANGES`. `tests/golden/test_results.py` fails while either is
-missing. A revision that only sets parameters has its line in `inventory/parameters/chosen.py`.
+The number is part of the names of the consumer group and the changelogs. From revision 2 on it is
+also part of the names of all output topics. If you change the rules so that a result changes, raise
+`LOGIC_REVISION` and add an entry to `CHANGES`. `tests/golden/test_results.py` fails until both are
+done. A revision that only sets parameters has its entry in `inventory/parameters/chosen.py`.
 """
 
 from collections.abc import Mapping

@@ -14,7 +14,7 @@ REBUILD: Final = "inventory workers rebuild --yes"
 NEW_GENERATION: Final = "inventory down && inventory generation --yes && inventory up --detach"
 START_AGAIN: Final = "inventory down && inventory up --detach"
 _OR_NEWER: Final = "  # or start the newer code that wrote it"
-# For a dedupe ring that is too large: a replay would fill it again at the same record.
+# Repair of a dedupe ring that is too large. A replay alone would fill it again at the same record.
 EMPTY_RING: Final = f"{NEW_GENERATION}  # if no partition has more than 500,000 captured rows"
 _ACCEPT_UNDECODABLE: Final = (
     "inventory down && INVENTORY_UNDECODABLE_PERMILLE=1000 inventory up --detach  "

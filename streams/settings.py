@@ -64,7 +64,7 @@ class WorkerSettings(StreamSettings):
     def all_snapshot_dirs(self) -> Sequence[Path]:
         """Return the snapshot directories of all workers that share `worker_dir`.
 
-        They belong to the same local stack and the same logic revision.
+        All these workers are of the same local stack and the same logic revision.
         """
         return sorted(self.worker_dir.glob("*/snapshots"))
 

@@ -37,8 +37,8 @@ _NO_COORDINATOR: Final = (
     KafkaError.COORDINATOR_NOT_AVAILABLE,
     KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
 )
-# The broker publishes a new leader before that leader has taken its partition over. In between, the
-# leader doesn't know its own epoch.
+# Errors that end by themselves. The broker publishes a new leader of a partition before that leader
+# has taken the partition over. Until then, requests for the partition get one of these errors.
 _NO_LEADER: Final = (
     KafkaError.FENCED_LEADER_EPOCH,
     KafkaError.LEADER_NOT_AVAILABLE,
@@ -69,7 +69,7 @@ def admin_client(bootstrap: str) -> AdminClient:
 
 
 def topic_ids(client: AdminClient, topics: Collection[str], *, timeout_s: float) -> dict[str, str]:
-    """Return the ids that the broker gave to those of `topics` that exist.
+    """Return the broker's ids of those `topics` that exist, by topic name.
 
     A topic that was deleted and created again has another id.
 
@@ -80,7 +80,7 @@ def topic_ids(client: AdminClient, topics: Collection[str], *, timeout_s: float)
     answers = client.describe_topics(TopicCollection(list(topics)), request_timeout=timeout_s)
     for topic, answer in answers.items():
         try:
-            # The client's own error names the cause, so it gets time to come first.
+            # Wait 2 s longer than the client, because the client's own error names the cause.
             found[topic] = str(answer.result(timeout_s + _LATER_S).topic_id)
         except TimeoutError as error:
             raise KafkaException(KafkaError(KafkaError._TIMED_OUT)) from error  # noqa: SLF001 -- published under this name only
@@ -230,7 +230,8 @@ def _wait_for_list(
 def _wait_for_leaders(client: AdminClient, topics: Iterable[Topic]) -> None:
     """Return once the leader of each partition has answered a request for the end offset.
 
-    A worker that starts while a leader doesn't answer ends, as if the broker were down.
+    Without this wait, a worker could start before a leader answers. The worker would then end, as
+    if the broker were down.
 
     Raises:
         TimeoutError: a partition still has no leader after 30 s.
@@ -272,7 +273,7 @@ def delete_group(bootstrap: str, group: str, *, within_s: float = _TIMEOUT_S) ->
         KafkaException: the group still has members (NON_EMPTY_GROUP), or the broker can't delete
             it.
     """
-    client = admin_client(bootstrap)  # keep a reference: a freed client gets no answer
+    client = admin_client(bootstrap)  # without this reference, the freed client gets no answer
     deadline = time.monotonic() + within_s
     while True:
         try:

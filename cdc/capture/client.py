@@ -126,7 +126,8 @@ class ConnectClient:
         A PUT restarts the connector's task, so it is sent only if the configuration is different.
 
         Raises:
-            CaptureError: Connect finds errors in `config`, or refuses it for `timeout_s` seconds.
+            CaptureError: Connect finds errors in `config` or refuses it, or its group still
+                rebalances after `timeout_s` seconds.
         """
         deadline = time.monotonic() + timeout_s
         if self.current_config() == dict(config):
@@ -147,7 +148,7 @@ class ConnectClient:
         return True
 
     def state(self) -> ConnectorState:
-        """Return the state of connector and task. It is `UNREACHABLE` if Connect doesn't answer."""
+        """Return the state of connector and task, or `UNREACHABLE` if Connect doesn't answer."""
         try:
             answer = self._http.get(f"/connectors/{CONNECTOR}/status")
         except httpx.HTTPError as error:

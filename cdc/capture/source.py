@@ -44,8 +44,8 @@ SELECT active, coalesce(wal_status, 'unknown'),
     coalesce(pg_wal_lsn_diff(pg_current_wal_lsn(), confirmed_flush_lsn), 0)::bigint
 FROM pg_replication_slots WHERE slot_name = %s AND database = current_database()
 """
-# A publication may change between `damage_of` and this statement. The stored ids of such a
-# publication must stay, so that the next `damage_of` finds the change. New tables are no change.
+# Someone may change the publication between `damage_of` and this statement. The stored ids must
+# then stay, so that the next `damage_of` finds the change. Ids of new tables may be added.
 _RECORD: Final[LiteralString] = """
 UPDATE app.capture SET publication = %(found)s, changed_at = clock_timestamp()
 WHERE publication IS NULL OR (%(found)s @> publication AND publication <> %(found)s)
@@ -171,8 +171,8 @@ def create_publication(connection: Connection) -> bool:
     """Create the publication as defined. Return False if it exists in that form already.
 
     Each table's replica identity is set to FULL. Call this as the Postgres role that owns the
-    tables, and only before a complete new capture: the new publication doesn't apply to changes
-    that were committed earlier.
+    tables. Call it only before a complete new capture, because the new publication doesn't apply to
+    changes that were committed earlier.
     """
     for table in TABLES:
         statement = sql.SQL("ALTER TABLE {} REPLICA IDENTITY FULL")

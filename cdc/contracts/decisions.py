@@ -72,7 +72,7 @@ class PriceEvent:
 
 
 def encode_reorder(event: ReorderEvent) -> bytes:
-    """Return the event as canonical JSON."""
+    """Return the event as canonical JSON: names sorted, no blanks."""
     output = event.output
     row = {
         "kind": "reorder",
@@ -88,7 +88,7 @@ def encode_reorder(event: ReorderEvent) -> bytes:
 
 
 def encode_price(event: PriceEvent) -> bytes:
-    """Return the event as canonical JSON."""
+    """Return the event as canonical JSON: names sorted, no blanks."""
     output = event.output
     row = {
         "kind": "price",

@@ -18,7 +18,7 @@ MOST_BYTES = 500_000  # limit for a key and for a value; both in base64 fit into
 
 @value
 class Origin:
-    """Position of a source record: generation of the topic, partition and offset."""
+    """Position of a source record: generation of the source log, partition and offset."""
 
     generation: int
     partition: int
@@ -76,7 +76,7 @@ def truncated(content: bytes | None, detail: str) -> tuple[bytes | None, str]:
 
 
 def encode_rejection(rejection: Rejection) -> bytes:
-    """Return the rejection as canonical JSON. The original bytes are base64."""
+    """Return the rejection as canonical JSON: names sorted, no blanks. The bytes are base64."""
     origin = rejection.origin
     return _dumps(
         {
@@ -121,7 +121,7 @@ def _rejection(row: dict[str, Any]) -> Rejection:
 
 
 def encode_late(late: Late) -> bytes:
-    """Return the late sale as canonical JSON."""
+    """Return the late sale as canonical JSON: names sorted, no blanks."""
     origin = late.origin
     return _dumps(
         {

@@ -38,8 +38,8 @@ T = TypeVar("T")
 def window_key(inv_key: InvKey, start_us: int) -> bytes:
     """Return the record key of one window row: `LOCATION|SKU@start_us`.
 
-    Writers put the record into the level's partition. The hash of this key may give another
-    partition.
+    Writers set the record's partition to that of the level, because the hash of this key may give
+    another partition.
     """
     return f"{inv_key}@{start_us}".encode()
 

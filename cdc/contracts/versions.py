@@ -48,15 +48,15 @@ class Positioned(Protocol):
 
     @property
     def topic(self) -> str:
-        """Its topic."""
+        """Return the topic's name."""
 
     @property
     def partition(self) -> int:
-        """Its partition."""
+        """Return the number of the partition."""
 
     @property
     def offset(self) -> int:
-        """Its offset in the partition."""
+        """Return the record's offset in the partition."""
 
 
 @contextmanager

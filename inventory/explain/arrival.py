@@ -12,9 +12,9 @@ def arrival(
     """Return `ON_TIME`, `COUNTED` or `UNCOUNTED` for a sale or return line.
 
     A line is late if its ten-minute window was closed when the line arrived: stream time ≥ window
-    end + ten minutes. A late line is `UNCOUNTED` if `business_us` is before the horizon, the start
-    of the day three days before the stream time's day: no window counts such a line. Any other late
-    line is `COUNTED`.
+    end + ten minutes. A late line is `UNCOUNTED` if `business_us` is before the horizon, because no
+    window counts such a line. The horizon is the start of the day three days before the stream
+    time's day. Any other late line is `COUNTED`.
 
     `business_us` is the time of the sale or return, in µs since 1970 UTC. `written_us` is the
     stream time at which the line arrived. The caller estimates it, because a table row doesn't
@@ -23,8 +23,9 @@ def arrival(
 
     `late_lines` is the number of late lines that the window counts, or None if the window has no
     row. `lacks_lines` is True if the window counts fewer lines than the ledger has. If `late_lines`
-    is 0, a line can only be on time or uncounted. If the window then lacks no line, the line was on
-    time, even if a person corrected its row after the window was closed.
+    is 0, no late line is `COUNTED`: a line before the horizon is `UNCOUNTED` if the window lacks
+    lines. All other lines were on time, even if a person corrected a row after the window was
+    closed.
     """
     start_us = window_start(business_us)
     if not is_closed(start_us, written_us):

@@ -33,8 +33,8 @@ _SUMMED: Final = frozenset(
 def arithmetic(terms: Sequence[tuple[str, int | str]]) -> tuple[Section, ...]:
     """Return the sections `stock`, `levels` and `quantity` that explain a revision of a need.
 
-    `terms` are the pairs (name, value) of the revision. A term that takes part in no sum becomes a
-    note line in `levels`. A section without lines is left out.
+    `terms` are the pairs (name, value) of the revision. A term whose name is not in `_SUMMED`
+    becomes a note line in `levels`. A section without lines is left out.
     """
     known = dict(terms)
     found = (
@@ -92,7 +92,7 @@ def _start(terms: Terms, first_units: int) -> Iterator[Line]:
 
 
 def _is_always_typed(terms: Terms) -> bool:
-    """Return True if the need's family never computes levels, so that `levels` has no effect."""
+    """Return True if the need's family has no computed levels. The term `levels` has no effect."""
     family = FAMILIES.get(str(terms.get("replenish_family", "")))
     return family is not None and not family.computed
 

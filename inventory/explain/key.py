@@ -14,17 +14,17 @@ from inventory.model.value import value
 class Provenance:
     """The origin of a state, for the last section of its explanation.
 
-    The lines `policy_generation` and `policy_offset` have the position of the newest record in the
-    state: generation of the log, and offset. The state has the policy as of that record. `as_of_us`
-    is the partition's as-of time, None if it is unknown.
+    `policy` is the table row of the item's policy. The state has this policy as of the newest
+    record in the state. So the lines `policy_generation` and `policy_offset` show the position of
+    that record. `as_of_us` is the partition's as-of time, None if it is unknown.
     """
 
     partition: int
     logic_revision: int
     as_of_us: int | None
     policy: Source | None = None
-    policy_row_offset: int | None = None  # of the policy row's last change, if archived
-    decision: Source | None = None  # a person's latest decision on the need
+    policy_row_offset: int | None = None  # of the row's last change, None if it isn't archived
+    decision: Source | None = None  # table row of a person's latest decision on the need
 
 
 def explain(

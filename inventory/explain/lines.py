@@ -43,7 +43,10 @@ class Section:
 
 
 def gaps(sections: tuple[Section, ...]) -> tuple[str, ...]:
-    """Return one message for each `sum` line that differs from the `add` lines above it."""
+    """Return one message for each `sum` line that differs from the sum of the `add` lines above.
+
+    Example: `stock.on_hand_units: 8, but its steps give 7`.
+    """
     return tuple(_gaps(sections))
 
 

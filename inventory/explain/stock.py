@@ -70,7 +70,7 @@ def stock_section(state: KeyState | None, facts: StockFacts | None) -> Section:
     """Return the section `stock`: the steps from the last count to the base position B.
 
     The sums equal the numbers of `state`. If `facts` give another sum, one more line has the
-    difference. It comes from facts whose records the fold has not read yet or has rejected. If
+    difference: the units of facts whose records the fold has not read yet or has rejected. If
     `state` is None, the lines end at the on-hand that `facts` give. If `facts` is None, one line
     has the sum of all movements since the count.
     """

@@ -61,8 +61,9 @@ def decide(
 ) -> tuple[KeyState, tuple[Output, ...]]:
     """Return the state after the decisions about need and price, and the outputs of both.
 
-    There are at most two outputs: first the need's, then the price proposal's. No decision is taken
-    on a snapshot row, or for a key without stream time (domain.md 2.2, 11.3).
+    There are at most two outputs: first the need's, then the price proposal's. A row of Debezium's
+    snapshot (op `r`) causes no decision, nor does a record of a key without stream time (domain.md
+    2.2, 11.3).
     """
     now_us = after.stream_time_us
     if change.op == "r" or now_us is None:
@@ -103,7 +104,7 @@ def _may_need(state: KeyState, change: Change) -> bool:
     """Return True if the record can change the episode, the state of the key's need.
 
     The check saves time (domain.md 5.3). An idle key whose base position is above its reorder point
-    stays idle after most records. A `reorder_decision` row can change even an idle episode: if the
+    stays idle after most records. A `reorder_decision` row can change even an idle episode. If the
     row names another need and its action isn't `approve`, the episode counts a stale decision.
     """
     episode = state.episode

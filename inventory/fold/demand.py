@@ -17,7 +17,11 @@ Windows = dict[int, WindowRow]
 
 @value
 class Rules:
-    """The policy columns and prices that the demand of a day depends on (domain.md 3.3)."""
+    """The policy columns and prices that the demand of a day depends on (domain.md 3.3).
+
+    `trading_windows` is the number of ten-minute windows a day in which the store is open.
+    `trading_from_window` is the first of them, from 0 to 143. `timeline` has the key's prices.
+    """
 
     trading_windows: int
     trading_from_window: int
@@ -283,7 +287,7 @@ def _observe_day(
 def observed_micro(sold_units: int, open_windows: int, step: int, rules: Rules) -> int | None:
     """Return the observed demand of a day in micro-units a day (domain.md 3.3).
 
-    It is half_even(`sold_units`·10^6·N, `open_windows`), with N = `rules.trading_windows`.
+    The demand is half_even(`sold_units`·10^6·N, `open_windows`), with N = `rules.trading_windows`.
     `open_windows` is N minus the windows that were out of stock. `step` is the price step at the
     start of the day. None means that the rules learn nothing from the day, because `step` is not 0
     or 4·`open_windows` < N.

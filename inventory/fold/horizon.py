@@ -44,7 +44,7 @@ def pass_days(before: KeyState, now_us: int) -> Passed:
 
     Days before the new horizon are folded into the opening values (stock and demand at the
     horizon), oldest first. Demand is learned from all complete days. `before` is the state before
-    the record that moves the time, so that record's fact, policy or price has no effect on these
+    the record that moves the time. So that record's fact, policy or price has no effect on these
     days (domain.md 11.1). If the key had no stream time, the first day is the day of its oldest
     fact.
     """
@@ -61,7 +61,7 @@ def _folded(stock: Stock, opening_units: int, folded_counts: int) -> Stock:
     """Return the stock without its oldest `folded_counts` counts, which lie before the new horizon.
 
     `opening_units` is on-hand at the new horizon. The newest of the removed counts becomes
-    `opening_count`, which stays as it was if no count is removed.
+    `opening_count`. If no count is removed, `opening_count` is unchanged.
     """
     return Stock(
         stock.on_hand_units,

@@ -145,7 +145,7 @@ def _applied(before: KeyState, change: Change, commit_us: int, at: Position) -> 
     horizon_at_us = None if retained is None else retained[0]
     if not effects:
         _check_counts(before.stock, change, horizon_at_us)
-    # Check the range before the loop over days. A time far outside it would take millions of steps.
+    # Check the time before the loop over days: a time far out of range would mean millions of days.
     check_time(now_us)
     is_same_day = retained is None or has_days(before.stream_time_us, retained)
     passed = before if is_same_day else pass_days(before, now_us or 0)
@@ -222,7 +222,7 @@ def _recounted(stock: Stock, windows: dict[int, WindowRow], change: Change) -> S
     """Return the stock with the row's former count replaced by the count of the after-image.
 
     If the after-image is no approved count, the former count is only removed. The former count is
-    found by the row's id, because the state may have other values of it than the before-image.
+    found by the row's id, because its units or time in the state may differ from the before-image.
     After a rejected change, for example, the state still has the older count (domain.md 11.2).
     """
     old, new = approved(change.before), approved(change.after)

@@ -1,11 +1,11 @@
 """The count rule: on-hand, variances and shrink after a movement or a count (domain.md 2.4).
 
-    on-hand = C.units + Σ movements later than C's second, C = the last count by (second, id)
+    on-hand = units of C + Σ movements in later seconds than the second of C
 
-No running balance is stored. A movement belongs to the interval that ends with the next count. It
-changes that count's variance, or on-hand if there is no next count. An inserted count splits an
-interval, and a removed count joins two intervals. In both cases only the variance of that count has
-to be summed.
+C is the last count, in the order (second, id). No running balance is stored. A movement belongs to
+the interval that ends with the next count. It changes that count's variance, or on-hand if there is
+no next count. An inserted count splits an interval, and a removed count joins two intervals. In
+both cases, only the movements between that count and the previous one have to be summed.
 """
 
 from bisect import bisect_left
@@ -23,8 +23,9 @@ def after_movements(stock: Stock, effects: Effects, horizon_at_us: int | None) -
 
     If a retained count follows a movement, the movement changes that count's variance. If no such
     count follows, the movement changes on-hand. A movement before the horizon also changes
-    `opening_units` (on-hand at the horizon). There is one exception: if `opening_count`, the last
-    count before the horizon, follows the movement, the movement only changes shrink.
+    `opening_units` (on-hand at the horizon). There is one exception: `opening_count`, the last
+    count before the horizon, may follow the movement. The movement then changes shrink, but neither
+    on-hand nor `opening_units`.
     """
     on_hand, shrink = stock.on_hand_units, stock.shrink_units
     total, opening = stock.sum_movements_units, stock.opening_units

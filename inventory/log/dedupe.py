@@ -41,8 +41,8 @@ class Admission(Enum):
 def identity_of(record: Record) -> Identity | None:
     """Return (table, primary key, lsn, op), or (table, primary key, None, "r") for a snapshot row.
 
-    Return None for a malformed record (domain.md 11.2): its commit time lies outside ±(2^53 - 1),
-    an image is no row or has no integer id, or a change has no lsn.
+    Return None for a malformed record (domain.md 11.2). Either its commit time lies outside
+    ±(2^53 - 1), or an image is no row or has no integer id, or a change has no lsn.
     """
     if not -MAX_STORED <= record.commit_us <= MAX_STORED:
         return None
@@ -87,7 +87,7 @@ class Ring:
 
     @property
     def span_us(self) -> int:
-        """Return the µs from the commit time of the first stored identity to the newest one.
+        """Return the newest commit time minus the commit time of the first stored record, in µs.
 
         The result is never negative. It is 0 for an empty ring.
         """
@@ -101,10 +101,10 @@ class Ring:
         Normally it is the offset of the first record in the ring. For an empty ring it is
         `next_offset`, the offset that is read next.
 
-        The result is 0 after a snapshot row was sent again with a later commit time, as long as
-        that time is within the ring's 120 s. The ring keeps the first copy's commit time, so it may
-        have dropped the row already. If a replay started after the first copy, it would accept the
-        second copy as new.
+        A row of Debezium's snapshot may be sent again with a later commit time. While that time is
+        within the ring's 120 s, the result is 0. The ring stores the first copy's commit time, so
+        it may have dropped the row already. A replay that started after the first copy would accept
+        the second copy as new.
         """
         if self.newest_resent_us is not None and self._is_within_horizon(self.newest_resent_us):
             return 0
@@ -114,8 +114,7 @@ class Ring:
         """Return the verdict on `record` and add its identity to the ring.
 
         A record isn't added if it is malformed, re-sent, or more than 120 s older than the newest
-        record.
-        Call this for each record of the partition, in offset order.
+        record. Call this for each record of the partition, in offset order.
 
         Raises:
             BrokenInvariant: the ring has more than `MOST_MEMBERS` members.

@@ -20,8 +20,8 @@ class Episode:
     domain.md 5.3. In a periodic family it lasts beyond `until_us` while the key waits for an order
     day (domain.md 11.7). In held-rejected and held-short, the need `id` is already closed.
 
-    A worker sends `last_output` again when it reads a record of the key a second time, and at
-    regular intervals while the output's status is `open`.
+    A worker sends `last_output` again when it reads a record of the key a second time. An output
+    with status `open` is also sent again at regular intervals.
     """
 
     state: str = "idle"

@@ -15,7 +15,7 @@ ProposalId = NewType("ProposalId", str)
 
 @value
 class Position:
-    """A record's position in one partition: generation of the topic and offset.
+    """A record's position in one partition: generation of the source log, and offset.
 
     Positions order all records of a key. They are never compared between partitions.
     """

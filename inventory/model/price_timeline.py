@@ -31,7 +31,8 @@ Timeline = tuple[PriceRow, ...]
 class PricedFact(Protocol):
     """The columns of a `price_change` row that a timeline needs.
 
-    This is a protocol, because `inventory.tables` imports this package and not the reverse.
+    This is a protocol, because this package can't import the class `PriceChange`: the package
+    `inventory.tables` with that class imports this one.
     """
 
     @property
@@ -84,11 +85,12 @@ def step_at(timeline: Timeline, at_us: int) -> int:
 
 
 def first_cut(timeline: Timeline, at_us: int) -> PriceRow | None:
-    """Return the first cut of the unbroken run of price cuts that lasts at `at_us`, or None.
+    """Return the first of the price cuts up to `at_us` that no raise has followed, or None.
 
-    Example: 999, 849, 849, 799 gives the first row with 849. 999, 849, 899 gives None, because the
-    raise ended the run. An equal price neither ends nor starts a run. A row exactly at `at_us`
-    belongs to the run. Of rows with the same `effective_from_us`, only the last was in force.
+    Example: 999, 849, 849, 799 gives the first row with 849. 999, 849, 899 gives None, because a
+    raise has followed the cut. A row with an equal price is neither a cut nor a raise. A row
+    exactly at `at_us` counts. Of rows with the same `effective_from_us`, only the last was in
+    force.
     """
     begun = [
         row
@@ -109,8 +111,9 @@ def prune(timeline: Timeline, stream_time_us: int) -> Timeline:
     """Return the rows that a later decision can still need (domain.md 11.9).
 
     These are all rows from a time T on, and the two rows before T. T is 31 days before the stream
-    time, or 31 days before the `first_cut` if price cuts are in force then. The newer of the two
-    rows is the price in force at T. The older row shows whether that price was a cut or a raise.
+    time. If there is a `first_cut` at the stream time, T is 31 days before that cut. The newer of
+    the two rows is the price in force at T. The older row shows whether that price was a cut or a
+    raise.
     """
     is_long = len(timeline) > ROWS_BEFORE_HISTORY
     # `horizon_us` below is never later than stream time - 31 d, so most keys return here.

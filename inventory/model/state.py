@@ -155,7 +155,7 @@ class KeyState:
 
     @property
     def key(self) -> InvKey:
-        """Return `inv_key`, which `Record` also calls `key`."""
+        """Return the key `LOCATION|SKU`. This is another name of `inv_key`, as in `Record`."""
         return self.inv_key
 
     @property

@@ -37,8 +37,8 @@ def applied(row: Mapping[str, object], overlay: Overlay) -> Mapping[str, object]
     """Return the row image with the columns that the rules set. The input is unchanged.
 
     Rules apply in order: the `where` of a later rule sees the values that earlier rules have set.
-    Several integers become a list, as in a decoded row. So a row that has all values of the rules
-    already equals the result.
+    A tuple of integers becomes a list, as in a decoded row. So if the rules change no value, the
+    result equals the row.
     """
     for rule in overlay:
         if is_affected(row, rule):

@@ -37,8 +37,8 @@ def _is_cooling(
     """Return True if the cool-down after the last price change lasts beyond `effective_at_us`.
 
     The last change is the last row whose kind is not `initial`, future rows included. The cool-down
-    is doubled if `side` is opposite to the direction of the last change, or if the last change was
-    a rollback (domain.md 6.2, 11.9).
+    is doubled in two cases: `side` is opposite to the direction of the last change, or the last
+    change was a rollback (domain.md 6.2, 11.9).
     """
     last = next((at for at in reversed(range(len(timeline))) if timeline[at].kind != "initial"), -1)
     if last < 0:

@@ -67,8 +67,8 @@ class PricingInputs:
 class PricingTrigger:
     """The reasons for which a record may change a price proposal.
 
-    `evaluate` is True if the record raised `reviewed_at`, moved E (the end of the last closed
-    window), or changed cost or a price column (domain.md 11.9). `price_row` is an inserted
+    `evaluate` is True if the record raised `reviewed_at`, changed cost or a price column, or moved
+    E (domain.md 11.9). E is the end of the last closed window. `price_row` is an inserted
     `price_change` row, and `decision` an inserted `price_decision` row. Each is None for every
     other record.
     """
@@ -82,8 +82,9 @@ class PricingTrigger:
 class _Candidate:
     """A price to propose, with the inputs of its computation.
 
-    It is within all limits (clamps), and no gate blocks the change now. For a raise of a price that
-    is below the floor, the floor is the only clamp, and gates are not checked.
+    The price is within all limits (clamps), and no gate blocks the change now. There is one
+    exception: to raise a price that is below the floor, the floor is the only clamp, and gates are
+    not checked.
     """
 
     new_minor: int
@@ -108,9 +109,9 @@ def next_proposal(
 ) -> Step:
     """Return the price episode after the record at `at`, and its output if there is one.
 
-    These cases are checked in order, and the first that applies decides (domain.md 11.9): accepted,
-    superseded by another price, rejected or snoozed, policy off, expired, evaluation. So a record
-    that closes a proposal never opens the next one.
+    The first of these cases that applies decides (domain.md 11.9): accepted, superseded by another
+    price, rejected or snoozed, policy off, expired, evaluation. So a record that closes a proposal
+    never opens the next one.
     """
     current = _after_decision(episode, trigger)
     closed = _closed(current, inputs, trigger)
@@ -255,9 +256,9 @@ def market_of(policy: ItemLocation, inputs: PricingInputs) -> Market:
 def clamped_to(policy: ItemLocation, frame: PriceFrame, signal: Signal) -> Clamped | str:
     """Return the price for the signal's step, after clamps and endings, or a reason code.
 
-    `ladder_end`: the ladder has no such step. `no_change`: the signal asks for a lower price and
-    the target is not below the old price, or it asks for a higher price and the target is not
-    above.
+    `ladder_end`: the ladder has no such step. `no_change`: the target doesn't differ from the old
+    price in the signal's direction. Example: the old price is 999 and the signal asks for a lower
+    one, but the target is 999 or higher.
     """
     target = target_minor(policy, frame.regular_minor, signal.step)
     if target is None:

@@ -26,16 +26,16 @@ class Signal:
 
 @value
 class RecentSales:
-    """The sales of the 24 hours before `end_us`: of the 144 windows that end in that time.
+    """The window rows from which the sales of the 24 hours before `end_us` are summed.
 
-    They are added up only if a signal or a proposal needs them, because few evaluations do.
+    Few evaluations need this sum, so `units` computes it only when it is called.
     """
 
     windows: dict[int, WindowRow]
     end_us: int
 
     def units(self) -> int:
-        """Return the units sold in these windows."""
+        """Return the units sold in the 144 windows of the 24 hours before `end_us`."""
         first_us, end_us = self.end_us - DAY_US, self.end_us
         rows = self.windows.items()
         return sum([row.sold_units for start_us, row in rows if first_us <= start_us < end_us])

@@ -66,7 +66,7 @@ def target_minor(policy: ItemLocation, regular_minor: int, step: int) -> int | N
 def clamped_down(policy: ItemLocation, frame: PriceFrame, target: int) -> Clamped:
     """Return the reduced price for `target` (domain.md 6.2, Down).
 
-    It has an allowed ending or is the regular price. Its limits are < old, ≥ floor,
+    The price has an allowed ending or is the regular price. It is < old, ≥ floor,
     ≥ old - old·max_step // 1000, and ≥ regular - regular·max_off // 1000. `price_minor` is None if
     there is no such price.
     """
@@ -94,7 +94,7 @@ def clamped_down(policy: ItemLocation, frame: PriceFrame, target: int) -> Clampe
 def clamped_up(policy: ItemLocation, frame: PriceFrame, target: int) -> Clamped:
     """Return the raised price for `target` (domain.md 6.2, Up).
 
-    It has an allowed ending or is the regular price. Its limits are > old, ≥ floor,
+    The price has an allowed ending or is the regular price. It is > old, ≥ floor,
     ≤ old + old·max_step // 1000, and ≤ regular + regular·cap // 1000. `price_minor` is None if
     there is no such price.
     """
@@ -115,7 +115,7 @@ def clamped_up(policy: ItemLocation, frame: PriceFrame, target: int) -> Clamped:
     ended = largest_allowed(frame, price)
     if ended is not None and ended >= least:
         return _clamped(ended, (*clamps, ENDING) if ended < price else tuple(clamps))
-    # Record `ENDING_UP` even if nothing is found: the clamps are the reason why no price is left.
+    # Add `ENDING_UP` even if there is no price: the names of the clamps are then the reason.
     ended = smallest_allowed(frame, price + 1)
     is_left = ended is not None and least <= ended <= min(bound for _, bound in highest)
     return _clamped(ended if is_left else None, (*clamps, ENDING_UP))

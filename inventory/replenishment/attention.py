@@ -37,8 +37,8 @@ URGENCIES: Final[Mapping[int, str]] = {
 class NeedFacts:
     """The values of a need that decide whether a buyer should look at it.
 
-    `on_hand_units` is None if the stock is unknown. `auto_max_minor` is the item's limit for
-    automatic orders, 0 if the item has no limit.
+    `on_hand_units` is None if the stock is unknown. `cost_minor` is the cost of one unit.
+    `auto_max_minor` is the item's limit for automatic orders, 0 if the item has no limit.
     """
 
     supplier: str | None

@@ -163,7 +163,7 @@ def family_of(policy: ItemLocation) -> Family:
 def has_typed_levels(policy: ItemLocation) -> bool:
     """Return True if the levels s and S are values that a person typed.
 
-    That is always so in a family without computed levels.
+    A family without computed levels always has typed levels.
     """
     return policy.levels == "fixed" or not family_of(policy).computed
 

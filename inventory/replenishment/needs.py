@@ -112,7 +112,7 @@ def _from_idle(episode: Episode, now: Evaluation) -> Step:
         return idle(episode, now.inactive_reason), None
     if not now.is_due():
         return idle(episode, ABOVE_REORDER_POINT), None
-    # The order day belongs to the trigger (5.1), so it is checked before the quantity (5.2).
+    # If both reasons apply, the order day decides, because it comes first in domain.md (5.1, 5.2).
     if not may_order(now.policy, now):
         return idle(episode, NOT_ORDER_DAY), None
     quantity = quantity_of(now.policy, now)
@@ -181,7 +181,7 @@ def _ended(episode: Episode, now: Evaluation) -> Step | None:
     """Return the episode and output after the first case that ends or holds a need, or None.
 
     The cases are these columns of the table in domain.md 5.3: answered, not active, reject, snooze,
-    B > s + h. They are the same for the states open and held-snoozed.
+    B > s + h. The same cases apply to the states open and held-snoozed.
     """
     if episode.id in now.trigger.answered_ids:
         return accepted(episode, now)

@@ -6,8 +6,9 @@ The conditions over many keys are SQL in `ledger.automation.conditions`.
 from inventory.model.arithmetic import ceil_div, half_even
 
 LEAST_TOLERANCE_UNITS = 2
-# The task *stale source* opens if a store has recorded no sale line for some hours. On average of
-# the last `SILENT_DAYS` days, it recorded at least `SILENT_LINES` lines in the same hours.
+# The task *stale source* opens if a store has recorded no sale line for one or more full hours in
+# which it usually sells. In the same hours of the last `SILENT_DAYS` days, the store must have
+# recorded at least `SILENT_LINES` lines a day on average.
 SILENT_LINES = 7
 SILENT_DAYS = 7
 

@@ -37,7 +37,10 @@ class Hop:
 
 @value
 class Session:
-    """One selling session [start_us, end_us), from its first window to the end of its last."""
+    """One selling session [start_us, end_us), from its first window to the end of its last.
+
+    `windows` is the number of its ten-minute windows in which units were sold.
+    """
 
     start_us: int
     end_us: int

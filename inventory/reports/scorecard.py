@@ -71,8 +71,8 @@ def share_permille(part: int, whole: int) -> int | None:
 def is_written_back(found: LeadTime, mean_centidays: int, sd_centidays: int) -> bool:
     """Return True if a job should write the mean and deviation to `item_location` (domain.md 7).
 
-    There must be at least 5 receipts, and the mean or the deviation must differ by more than 10 %
-    from the policy's value, `mean_centidays` or `sd_centidays`. A mean below 0 is never written: it
+    There must be at least 5 receipts. The mean or the deviation must differ by more than 10 % from
+    the policy's value, `mean_centidays` or `sd_centidays`. A mean below 0 is never written: it
     means that orders were recorded after their goods had arrived.
     """
     if found.receipts < LEAST_RECEIPTS or found.mean_centidays < 0:

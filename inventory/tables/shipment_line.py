@@ -42,7 +42,10 @@ class ShipmentLine:
     received_business_at_us: int | None
 
     def effect(self, sign: int) -> Effect | None:
-        """Return the effect of leg and status (domain.md 2.3), or None if there is none yet."""
+        """Return the line's effect on stock, or None if it has none yet (domain.md 2.3).
+
+        The effect depends on leg and status.
+        """
         if self.leg == "transfer_out":
             if self.status == "planned" or self.shipped_business_at_us is None:
                 return None

@@ -50,8 +50,8 @@ class Assembly:
         self._number = number
         self._base = base
         self._levels = ColdStates()
-        # Levels of keys without and with window records. They fill separate blocks, because without
-        # a base, `states` reads only the blocks of the latter.
+        # Levels of keys without window records, and levels of keys with them. The two groups fill
+        # separate blocks: without a base, `states` reads only the blocks of the second group.
         self._waiting_levels: tuple[_Levels, _Levels] = ({}, {})
         self._rows: dict[InvKey, _Rows] = {}
         self._numbers = Retained(number)

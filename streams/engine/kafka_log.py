@@ -20,8 +20,9 @@ from streams.engine.records import FoundTopic, LogRecord, TopicIds
 
 FETCH_BYTES = 4 << 20
 BATCH = 20_000
-# aiokafka returns records at once, but after a transaction marker it waits for the whole poll.
-# Nearly every range of a changelog ends with a marker, and a restore reads several ranges.
+# Longest wait of one poll. aiokafka returns records at once, but after a transaction marker it
+# waits this long. Nearly every range of a changelog ends with a marker, and a restore reads several
+# ranges.
 POLL_MS = 20
 DESCRIBED_S = 30.0  # time limit of a request for topic ids and numbers of partitions
 STALLED_AFTER_S = 60.0  # longest wait for the next record of a range
@@ -71,7 +72,10 @@ class KafkaLog:
     async def all_bounds(
         self, topic: str, partitions: Iterable[int]
     ) -> Mapping[int, tuple[int, int]]:
-        """Return the bounds of several partitions as `bounds` does, with two requests in total."""
+        """Return the result of `bounds` for each partition, by its number.
+
+        The call sends only two requests, whatever the number of partitions.
+        """
         tps = [TopicPartition(topic, number) for number in partitions]
         first = await self._consumer.beginning_offsets(tps)
         end = await self._consumer.end_offsets(tps)

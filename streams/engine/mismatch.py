@@ -32,9 +32,10 @@ class LogMismatch(Exception):
 
 
 class UnfinishedPublication(LogMismatch):
-    """The changelogs are an unfinished publication of a recomputation.
+    """The changelogs come from a publication of a recomputation that is not finished.
 
-    `repair` deletes them. It is refused for the stack's own revision; see `repair_of_own`.
+    The command `repair` deletes the changelogs. It refuses the logic revision of the stack's own
+    workers. For that revision, `repair_of_own` is the command.
     """
 
     repair_of_own = REBUILD
@@ -107,7 +108,7 @@ def refuse_truncated_levels(number: int, first: int) -> None:
 
 
 def refuse_unfinished(number: int, progress: Progress | None) -> None:
-    """Raise `UnfinishedPublication` if the changelogs are one.
+    """Raise `UnfinishedPublication` if the changelogs come from a publication that isn't finished.
 
     Until a publication is finished, its levels have a progress with next offset 0. No worker writes
     such a progress.

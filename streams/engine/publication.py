@@ -7,8 +7,8 @@ The history is too large for one transaction, so a publication can be interrupte
 therefore gets the progress 0, and only the last transaction writes the true progress. No worker's
 chunk has the progress 0, and no worker restores from it (`mismatch.refuse_unfinished`). Decisions,
 late sales and rejected records go to the output topics of the logic revision. For each key, the
-publication writes only the last decision about a need and the last one about a price, because
-compaction would remove the earlier ones.
+publication writes only the last decision about a need and the last one about a price. Compaction
+would remove the earlier ones.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -78,7 +78,7 @@ class History(Protocol):
         ...
 
     def expired(self) -> Iterable[tuple[InvKey, int, bytes]]:
-        """Yield key, start and last window record of each window row that has expired."""
+        """Yield (key, start in µs, last window record) of each window row that has expired."""
         ...
 
     def lates(self) -> Iterable[Late]:
@@ -127,7 +127,9 @@ class Publication:
             await self._write_states(first, self._history.beats())
 
     async def write(self) -> None:
-        """Write all states, with progress 0, and decisions, expired rows, rejections, late sales.
+        """Write all states with progress 0, and all outputs of the recomputation.
+
+        The outputs are decisions, expired window rows, rejected records and late sales.
 
         Raises:
             Fenced: another process has initialised the partition's producer.

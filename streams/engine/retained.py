@@ -17,8 +17,8 @@ from streams.engine.mismatch import REPAIR, LogMismatch
 
 _DAY_MS: Final = DAY_US // 1000
 # The broker deletes a row `WINDOW_RETENTION_MS` after its last write. The level of a key without
-# later records still counts this row. A level counts only rows written in the 10 days before it, so
-# all its rows exist until the level has this age.
+# later records still counts this row. A level counts only rows that were written in the 10 days
+# before it. So all its rows exist until the level is this many days old.
 _AGED_DAYS: Final = WINDOW_RETENTION_MS // _DAY_MS - 10
 
 

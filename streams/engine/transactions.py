@@ -19,14 +19,15 @@ from streams.engine.mismatch import REPAIR, LogMismatch
 from streams.engine.records import Fenced, Positions, Send, Stage
 
 BATCH_BYTES = 262_144
-# The producer checks a batch's size before compression, the broker after compression.
+# The broker's limit for levels and rejected records. The producer checks a batch before
+# compression, the broker after compression.
 REQUEST_BYTES = LARGEST_RECORD_BYTES
 # The broker aborts a transaction that is open for longer. A new owner's initialisation aborts it at
 # once, so readers wait this long only if there is no new owner.
 TRANSACTION_TIMEOUT_MS = 60_000
 REQUEST_TIMEOUT_MS = 30_000
-# Time limit of a whole transaction. By then the broker has aborted the transaction, but without a
-# limit a producer that waits for in-sync replicas would retry for ever.
+# Time limit of a whole transaction. The broker aborts the transaction earlier. But without this
+# limit, a producer that waits for in-sync replicas would retry for ever.
 ANSWER_S = 90.0
 
 
@@ -148,9 +149,9 @@ async def _acknowledge(producer: AIOKafkaProducer, partition: int, stage: Stage)
 def _refuse_lost_end(partition: int, known: Positions, beginnings: Positions) -> None:
     """Raise `LogMismatch` if new records got offsets below those that the state includes.
 
-    Such offsets mean that the topic has lost records. Either it was created again and starts at 0,
-    or a broker that lost power has lost the topic's last records. If the worker committed the new
-    records, the next restore would be incomplete.
+    Such offsets mean that the topic has lost records. Either the topic was created again and starts
+    at 0, or a broker lost the topic's last records in a power failure. If the worker committed the
+    new records, the next restore would be incomplete.
     """
     for topic, begin in beginnings.items():
         if begin < known.get(topic, 0):

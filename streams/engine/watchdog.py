@@ -19,7 +19,8 @@ class Watchdog:
     """A detector of partitions that don't progress. Times are in seconds of a monotonic clock.
 
     Kafka consumers are known to stop without an error, and a restore can wait for a record that no
-    longer exists. In both cases a restart by the supervisor is the repair.
+    longer exists. In both cases a restart by the supervisor is the repair. `stall_s` is the longest
+    time that records may wait, and `restore_stall_s` the longest time without restore progress.
     """
 
     stall_s: float

@@ -33,6 +33,7 @@ class Queryable(Protocol):
     """The attributes of a worker that are needed to answer a query.
 
     `ends` maps a partition to its end offset. `code` is the hash of the worker's imported sources.
+    `loop_seen_s` is the last time at which the event loop ran, in seconds of a monotonic clock.
     """
 
     settings: WorkerSettings
@@ -173,7 +174,10 @@ def complete_map(rows: Iterable[Document]) -> list[Document]:
 
 
 def claim_order(row: Document) -> tuple[bool, int]:
-    """Return the rank of a worker's claim to a partition: state RUNNING first, then next offset."""
+    """Return the rank of a worker's claim to a partition: (is its state RUNNING, next offset).
+
+    The worker with the highest rank is taken as the owner.
+    """
     return row["state"] == RUNNING, row.get("next_offset", -1)
 
 
@@ -196,7 +200,7 @@ def revision(worker: Queryable) -> Document:
 
 
 def rules(worker: Queryable) -> Document:
-    """Return what `revision` returns, with the hash of the worker's imported sources as `code`."""
+    """Return the fields of `revision`, and `code`: the hash of the worker's imported sources."""
     return revision(worker) | {"code": worker.code}
 
 

@@ -40,8 +40,8 @@ class Suspensions:
     def trusts(self, owned: OwnedPartition) -> bool:
         """Return False if this process may have lost the partition during a suspension.
 
-        After a suspension, an acknowledged chunk of the partition or a new assignment of partitions
-        proves that it has not. Then return True again.
+        Return True again once a chunk of the partition is acknowledged, or partitions are assigned
+        again. Either of these proves that this process owns the partition.
         """
         if not self._unproven_offsets:
             return True

@@ -6,7 +6,7 @@ from streams.sinks.proposals import is_simulated
 
 
 class Refused(ValueError):
-    """The record is no decision, a simulated one, or one of another logic revision."""
+    """The record is no decision, or its decision is simulated or of another logic revision."""
 
 
 def decision_in(

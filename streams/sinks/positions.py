@@ -41,7 +41,7 @@ _FORGET_IDS = "UPDATE read_model.sink_position SET topic_id = NULL WHERE sink = 
 
 
 def read_positions(connection: Connection, sink: str) -> dict[TopicAndPartition, int]:
-    """Return the sink's next offset in each partition that it has read from."""
+    """Return the sink's next offset in each partition that it has read, by (topic, partition)."""
     found: dict[TopicAndPartition, int] = {}
     for topic, partition, offset in connection.execute(_READ, (sink,)):
         found[str(topic), int(str(partition))] = int(str(offset))
@@ -49,12 +49,15 @@ def read_positions(connection: Connection, sink: str) -> dict[TopicAndPartition,
 
 
 def read_topic_ids(connection: Connection, sink: str) -> dict[str, str]:
-    """Return the ids of the topics in which the sink's positions are valid, as far as stored."""
+    """Return the topic ids that are stored with the sink's positions, by topic name.
+
+    A position is valid only in the topic with this id. Topics without a stored id are left out.
+    """
     return {str(topic): str(id_) for topic, id_ in connection.execute(_READ_IDS, (sink,))}
 
 
 def write_topic_ids(connection: Connection, sink: str, ids: Mapping[str, str]) -> None:
-    """Store the id of each topic in the sink's positions in this topic that have no id yet."""
+    """Store the topics' `ids` with those positions of the sink that have no topic id yet."""
     connection.execute(_WRITE_IDS, (list(ids), list(ids.values()), sink))
 
 
@@ -94,9 +97,10 @@ def set_positions(
     as_of_us: Mapping[TopicAndPartition, int] = MappingProxyType({}),
     ids: Mapping[str, str | None] = MappingProxyType({}),
 ) -> None:
-    """Store the sink's next offsets, in topics with these `ids`.
+    """Store the sink's next offsets, with as-of times (µs since 1970 UTC) and topic ids.
 
-    A partition without `as_of_us` or id keeps its former as-of time or id.
+    If `as_of_us` lacks a partition, its former as-of time is kept. If `ids` lacks a topic, the
+    former id is kept.
     """
     tps = sorted(next_offsets)
     connection.execute(

@@ -178,7 +178,7 @@ class _Process:
         topics = tuple(self._sink.topics(connection))
         if topics == self._topics:
             return
-        # The former assignment would go on behind a dropped batch.
+        # Without this stop, the consumer would continue after a dropped batch and skip its records.
         source.stop()
         self._topics = ()
         ids = self._checked_topic_ids(topics, connection)
@@ -189,7 +189,7 @@ class _Process:
             log.info("sink reads", topics=topics, positions=len(positions))
 
     def _check_topics(self, connection: Connection) -> None:
-        """Compare the topics' ids in the first heartbeat after `CHECK_S` seconds."""
+        """Compare the topics' ids if the last comparison is at least `CHECK_S` seconds old."""
         if self._topics and time.monotonic() - self._checked_at_s >= CHECK_S:
             self._checked_topic_ids(self._topics, connection)
 

@@ -75,7 +75,8 @@ _SUPERSEDE_PRICES = sql.SQL(_SUPERSEDE).format(
 )
 # The lock waits for running approvals and blocks new ones until the caller's transaction ends.
 # An approval first locks its row by SELECT FOR UPDATE, and then updates it. The lock must exclude
-# the first step, too. Otherwise the caller could wait for the row, and the approval for the table.
+# the first step, too. Otherwise the caller could wait for the row, and the approval for the table:
+# a deadlock.
 _HOLD_APPROVALS: LiteralString = "LOCK TABLE app.reorder_proposal IN EXCLUSIVE MODE"
 _APPROVED: LiteralString = """
 SELECT reorder_id, inv_key FROM app.reorder_proposal
@@ -153,7 +154,7 @@ def propose_only(
 
     Raises:
         ApprovalInFlight: another need was approved, and the new revision has not read its order
-            from the log yet. It could propose the order again.
+            from the log yet. The new revision could propose the order again.
     """
     ids = [event.output.id for event in reorders]
     known = {*ids, *ordered}

@@ -60,8 +60,8 @@ class SnapshotWriter:
     """The writer of one worker's snapshots, which are files in `directory`.
 
     `ready` returns the worker's ready partitions. `search` returns the directories in which `find`
-    searches, by default only `directory`.
-    Snapshots of other workers shorten the restore of a partition that moves to this worker.
+    searches, by default only `directory`. Directories of other workers are useful, too: their
+    snapshots shorten the restore of a partition that moves to this worker.
     """
 
     def __init__(
