@@ -1,8 +1,8 @@
 """Exceptions and reason codes of the rules.
 
 InventoryError
-├── Rejected          a record that must have no effect; goes to `stock.rejected`
-└── BrokenInvariant   the log or the state contradicts itself; the folding process must stop
+├── Rejected          the record must have no effect; workers write it to `stock.rejected`
+└── BrokenInvariant   the log or the state contradicts itself; the process must stop
 """
 
 from typing import Final

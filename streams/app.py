@@ -29,8 +29,8 @@ _STREAM: Final[dict[str, Any]] = {
     "stream_wait_empty": True,  # a revocation waits until the present batch is processed
     "stream_processing_timeout": 60,
     "broker_commit_interval": 1.0,
-    # Unlimited by default. The records of one poll are processed before the next poll, so this also
-    # limits the time for which one partition waits for the others.
+    # By default, a poll has no limit. The records of a poll are processed before the next poll. So
+    # this limit also reduces the time for which one partition waits for the others.
     "broker_max_poll_records": 5_000,
     "broker_request_timeout": 30,
     "consumer_auto_offset_reset": "earliest",

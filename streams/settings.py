@@ -10,7 +10,7 @@ from pydantic_settings import SettingsConfigDict
 from cdc.settings import Connections
 from streams.engine.undecodable import PERMILLE
 
-# Begin of the id of a worker beside the stack. The stack's own workers have other ids.
+# Prefix of the ids of shadow workers, which run beside the stack's own workers.
 SHADOW_PREFIX: Final = "shadow-"
 
 
@@ -57,7 +57,7 @@ class WorkerSettings(StreamSettings):
     def snapshot_dir(self) -> Path:
         """Return the directory of this worker's snapshots.
 
-        Deleting it only makes the next restore longer.
+        If the directory is deleted, the next restore only takes longer.
         """
         return self.worker_dir / self.worker_id / "snapshots"
 

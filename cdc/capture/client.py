@@ -82,8 +82,8 @@ def _problems(answer: Mapping[str, Any]) -> str:
 class ConnectClient:
     """A client for the connector `CONNECTOR` in Connect's REST API.
 
-    Except for `healthy`, `state` and `snapshot_ended`, its methods raise `httpx.HTTPError` if
-    Connect can't be reached or answers with an error.
+    Most methods raise `httpx.HTTPError` if Connect can't be reached or answers with an error. The
+    methods `healthy`, `state` and `snapshot_ended` return a value instead.
     """
 
     def __init__(self, url: str, password: str, *, timeout_s: float = 30.0) -> None:

@@ -1,8 +1,8 @@
 """Change capture in Postgres: the publication, the replication slot and the row of `app.capture`.
 
 Postgres 18 decodes a change with the publications that existed when the change was written. If the
-publication was missing then, or lacked the table, the change is skipped with a warning in the
-server's log. A publication that is created again doesn't bring the change back. `app.capture`
+publication was missing then, or lacked the change's table, Postgres skips the change with a warning
+in its log. A publication that is created again doesn't bring the change back. `app.capture`
 therefore stores the object ids of the publication that the source log began with. A publication
 that is created again has other ids.
 """

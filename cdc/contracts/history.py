@@ -53,7 +53,7 @@ def fold_history(lines: Iterable[str], *, every: int | None = None) -> Iterator[
 
 
 def state_document(state: KeyState) -> dict[str, Any]:
-    """Return the state of one key with the field names of the output lines."""
+    """Return one key's state as the JSON object of the output lines, for example with `on_hand`."""
     stock, episode = state.stock, state.episode
     demand = state.demand
     rate, mad = _rate_and_mad(state)

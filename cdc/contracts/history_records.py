@@ -67,7 +67,7 @@ def _parsed(line_number: int, line: str) -> Any:  # noqa: ANN401 -- JSON has no 
         return json.loads(line, parse_constant=refuse)
     except HistoryError:
         raise
-    # Causes are bad JSON, an integer of more digits than Python converts, and lists nested a
-    # thousand deep.
+    # The causes of these errors are bad JSON, an integer of more digits than Python converts, and
+    # lists nested a thousand deep.
     except (ValueError, RecursionError) as error:
         raise HistoryError(line_number, f"not JSON: {error}") from error

@@ -2,7 +2,7 @@
 
 The page records a request in Postgres (`app.history_request`). The process `prover` executes it
 as the documented command (decision 0049). Page and process both call `command_of`, so the command
-that the page shows is the one that runs. The arguments of a request are texts by name.
+that the page shows is the one that runs. The arguments of a request map names to texts.
 """
 
 import re
@@ -45,7 +45,7 @@ _YES: Final = re.compile(r"yes")
 
 @value
 class Rule:
-    """The pattern of an argument, and `words` that describe the pattern to people."""
+    """The pattern of an argument, its most characters, and `words` that describe it to people."""
 
     pattern: re.Pattern[str]
     words: str
@@ -107,7 +107,7 @@ _FLAGS: Final[Mapping[str, str]] = {"name": "--question"}
 
 
 def first_problem(kind: str, arguments: Mapping[str, str]) -> tuple[str, str] | None:
-    """Return name and rule of the first wrong or missing argument, or None if all are right."""
+    """Return (name, rule in words) of the first wrong or missing argument, or None."""
     form = FORMS[kind]
     needed = {*form.positions, *form.required}
     for name in form.names():

@@ -173,7 +173,7 @@ def _beat_of(row: dict[str, Any]) -> Beat:
 
 
 def _unversioned_beat(payload: bytes) -> Beat | None:
-    """Return a heartbeat in the old format, which has no version; None for any other payload.
+    """Return a heartbeat in the format without a version, or None for any other payload.
 
     Example: `12@1795229285100000` is number 12 at this commit time (µs since 1970 UTC).
     """

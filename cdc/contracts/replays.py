@@ -21,7 +21,7 @@ _THOUSAND: Final = 1000
 
 
 def with_commit_time(payload: bytes, commit_us: int) -> bytes:
-    """Return the envelope of `payload`, committed at `commit_us`.
+    """Return the envelope in `payload` with the commit time `commit_us` (µs since 1970 UTC).
 
     Raises:
         Malformed: `payload` is no envelope, so a replay would fail again.

@@ -14,7 +14,7 @@ KIND = "topic_ids"
 
 
 def topic_ids_document(ids: Mapping[str, str]) -> dict[str, object]:
-    """Return the file's content as a document."""
+    """Return the file's content as a JSON object: its version, and the ids by topic name."""
     return {"schema": known(KIND)[-1], "topic_ids": dict(ids)}
 
 

@@ -40,7 +40,7 @@ class UnreadableRecord(ValueError):
 
 
 class UnknownVersion(UnreadableRecord):
-    """A record of another schema or logic revision: it belongs to another version of this code."""
+    """A record of a schema version or logic revision that this code doesn't know."""
 
 
 class Positioned(Protocol):

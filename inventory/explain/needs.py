@@ -31,7 +31,7 @@ from inventory.replenishment.quantity import (
 def levels_section(state: KeyState) -> Section:
     """Return the section `levels`: the steps to the reorder point s and the order-up-to level S.
 
-    In most families they are: demand of a time span + safety stock = s, then S. A family with
+    In most families, the steps are: demand of a time span + safety stock = s, then S. A family with
     s = S - 1 shows S first (domain.md 5.1). Without a policy or with family `off`, the only line
     gives the reason why there are no levels.
     """
@@ -41,7 +41,7 @@ def levels_section(state: KeyState) -> Section:
         return Section("levels", (note("reorder_point_units", None, reason),))
     head = (note("replenish_family", policy.replenish_family), note("levels", policy.levels))
     big = state.order_up_to_units
-    if family_of(policy).shape == BASE_STOCK and big is not None:  # S first; s is S - 1
+    if family_of(policy).shape == BASE_STOCK and big is not None:  # S first, because s is S - 1
         top = total("order_up_to_units", big)
         below = (add("below_order_up_to_units", -1), total("reorder_point_units", s))
         return Section("levels", (*head, *_start(state, policy, big), top, *below))

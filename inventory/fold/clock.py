@@ -1,4 +1,4 @@
-"""The stream time of a key. It follows from the log alone (domain.md 3.1, 11.3)."""
+"""The stream time of a key, which its records determine, never a clock (domain.md 3.1, 11.3)."""
 
 from inventory.log.validation import Change
 from inventory.model.fact import Fact

@@ -45,7 +45,7 @@ Days = tuple[DayEnd, ...]
 # Window rows and counts by the start of their day (µs). Counts keep their order.
 Facts = dict[int, tuple[list[WindowRow], list[Count]]]
 
-# Rate, deviation, and p and z of method `tsb`. p is in millionths, the others in micro-units a day.
+# Rate, deviation mad, p and z, as in `Demand`. p is in millionths, the others in micro-units a day.
 _Rates = tuple[int | None, int | None, int | None, int | None]
 
 

@@ -2,8 +2,8 @@
 
 It holds the identities of a partition's records. While the partition has only rows of Debezium's
 snapshot, the ring keeps all identities. From the first streamed change on, it recognises only
-records whose commit time is at most 120 s before the newest commit time.
-The ring depends on the log alone, so every replay of a log gives the same verdicts.
+records whose commit time is at most 120 s before the newest commit time. The ring depends on the
+log alone, so every replay of a log gives the same verdicts.
 """
 
 from collections import deque
@@ -79,7 +79,8 @@ class Ring:
         self.newest_commit_us: int | None = None
         self.highest_lsn: int | None = None
         self.streamed = False  # True once op c, u or d was read: Debezium's snapshot is over
-        self.newest_resent_us: int | None = None  # highest commit time of a later copy
+        # Highest commit time of a re-sent record that is later than the first copy's commit time.
+        self.newest_resent_us: int | None = None
 
     def __len__(self) -> int:
         """Return the number of stored record identities. Some may be older than 120 s."""

@@ -1,8 +1,8 @@
 """The protocol of facts, and the effect of a row image on its key (domain.md 2.3).
 
 Times (`_us`) are microseconds since 1970 UTC. `business_at_us` is min(occurred, recorded), floored
-to the second (domain.md 2.1). It depends on the image alone. So the record that retracts an image
-later gives the same business time as the record that had this image as its after-image.
+to the second (domain.md 2.1). It depends on the image alone. So a record that retracts an image
+gives the same business time as the record that added it.
 """
 
 from typing import Protocol

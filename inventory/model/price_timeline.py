@@ -31,8 +31,8 @@ Timeline = tuple[PriceRow, ...]
 class PricedFact(Protocol):
     """The columns of a `price_change` row that a timeline needs.
 
-    This is a protocol, because this package can't import the class `PriceChange`: the package
-    `inventory.tables` with that class imports this one.
+    This is a protocol, because this package can't import `inventory.tables`: that package imports
+    this one.
     """
 
     @property

@@ -46,7 +46,7 @@ def floor_minor(cost_minor: int, margin_permille: int, tax_bp: int) -> int:
 
 
 def target_minor(policy: ItemLocation, regular_minor: int, step: int) -> int | None:
-    """Return the target price of `step` k before any limit, or None without such a step.
+    """Return the target price of `step` k before any limit, or None if there is no such step.
 
     * k = 0: regular
     * k > 0: regular·(1000 - ladder[k]) // 1000

@@ -33,8 +33,8 @@ class ReplenishmentInputs:
 class Evaluation:
     """The values from which the need of a key is evaluated after a record.
 
-    `base_units` is the base position B. `policy` is None if the key may have no need, and
-    `inactive_reason` then has the reason. If it may have one, `inactive_reason` is "".
+    `base_units` is the base position B. If the key can't have a need, `policy` is None and
+    `inactive_reason` has the reason. Otherwise `inactive_reason` is "".
     """
 
     key: InvKey
@@ -91,9 +91,9 @@ def may_order(policy: ItemLocation, now: Evaluation) -> bool:
 def is_amended(policy: ItemLocation, now: Evaluation, shown: int, units: int) -> bool:
     """Return True if the quantity of an open need changes from `shown` to `units` (domain.md 5.3).
 
-    `shown` is the quantity that buyers see now. If `shown` is above the order limit, it always
-    changes. Otherwise |units - shown| must be at least max(pack, ceil(shown / 10)). In periodic
-    families, an increase also waits for an order day.
+    `shown` is the quantity that buyers see now. If `shown` is above the order limit, the quantity
+    always changes. Otherwise |units - shown| must be at least max(pack, ceil(shown / 10)). In
+    periodic families, an increase also waits for an order day.
     """
     limit = limit_units(policy, now.base_units)
     if limit is not None and shown > limit:

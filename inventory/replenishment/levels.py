@@ -50,7 +50,8 @@ def demand_micro(policy: ItemLocation | None, rate_micro: int | None) -> int:
 def deviation_micro(demand: int, rate_micro: int | None, mad_micro: int | None) -> int:
     """Return the mean absolute deviation of a day's demand, in micro-units a day.
 
-    While the learned rate or deviation is unknown (None), it is half_even(`demand`, 2).
+    While the learned rate or deviation is unknown (None), the result is half_even(`demand`, 2).
+    `demand` is the demand rate that `demand_micro` returns.
     """
     if rate_micro is None or mad_micro is None:
         return half_even(demand, 2)

@@ -153,12 +153,10 @@ def _from_snoozed(episode: Episode, now: Evaluation) -> Step:
 
 
 def _from_closed_hold(episode: Episode, now: Evaluation) -> Step:
-    """Return the episode and the output after a record, from one of two states (domain.md 5.3).
+    """Return the episode and the output after a record, from held-rejected or held-short.
 
-    held-rejected: a person rejected the need. held-short: the need was ordered, but the order had
-    too few units.
-
-    The need of the episode is closed already. The hold only delays the opening of the next need.
+    In these states (domain.md 5.3), a person rejected the need or ordered too few units. The need
+    of the episode is closed already. The hold only delays the opening of the next need.
     """
     if now.policy is None:
         return idle(episode, now.inactive_reason), None

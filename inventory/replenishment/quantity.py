@@ -42,9 +42,9 @@ def need_units(policy: ItemLocation, level: Levels, base_units: int) -> int:
 def packed_units(policy: ItemLocation, need: int) -> int:
     """Return the need rounded to whole packs, and perhaps up to whole pallets (domain.md 5.2).
 
-    `pack_rounding` has the direction. The result q is at least one pack. A pallet has f =
-    `pallet_packs`·`pack_units` units. If the last pallet is full enough, q is rounded up to whole
-    pallets. The condition is (q mod f)·1000 ≥ `pallet_permille`·f > 0.
+    The policy's `pack_rounding` decides between up and down. The result q is at least one pack. A
+    pallet has f = `pallet_packs`·`pack_units` units. If the last pallet is full enough, q is
+    rounded up to whole pallets. The condition is (q mod f)·1000 ≥ `pallet_permille`·f > 0.
     """
     pack = policy.pack_units
     rest = need % pack

@@ -35,9 +35,9 @@ class CapturedTable:
 
     `columns` are the table's columns with their SQL types, in the order of domain.md 2.6. The
     columns that all tables have (`COMMON`) are not among them. `parse` takes the key and a row
-    image, and returns the fact or raises `Rejected`.
-    `has_movements` is True if its rows can change on-hand or unavailable. `has_inbound` is True if
-    they can change on-order or in-transit.
+    image, and returns the fact or raises `Rejected`. `has_movements` is True if the table's rows
+    can change on-hand or unavailable. `has_inbound` is True if they can change on-order or
+    in-transit.
     """
 
     name: str

@@ -33,8 +33,8 @@ class PurchaseOrderLine(WithoutTimes):
     def effect(self, sign: int) -> Effect | None:
         """Return the change of on-order: confirmed - cancelled units.
 
-        If `confirmed_units` is None, it is ordered - cancelled units. The status of the line has no
-        effect (domain.md 2.3).
+        If `confirmed_units` is None, the change is ordered - cancelled units. The status of the
+        line has no effect (domain.md 2.3).
         """
         ordered = self.ordered_units if self.confirmed_units is None else self.confirmed_units
         return Effect(sign, on_order_units=sign * (ordered - self.cancelled_units))

@@ -24,7 +24,7 @@ from streams.engine.retained import Retained
 
 _Json = dict[str, Any]
 _Levels = dict[InvKey, bytes]
-_Rows = dict[int, tuple[Order, bytes]]  # window start -> position of its key's state, row
+_Rows = dict[int, tuple[Order, bytes]]  # window start (µs) -> position of the key's state, row
 
 BLOCKS_AT_ONCE: Final = 4  # a few milliseconds of work
 
@@ -117,7 +117,7 @@ class Assembly:
         if they come from records at `next_offset` or later.
 
         Raises:
-            TornChangelogs: a window row is newer than its level. Both are written in one
+            TornChangelogs: a window row is newer than its level. Workers write both in one
             transaction, so one of the changelogs has lost records.
             LogMismatch: fewer window rows exist than a level's header `retained` counts, or window
             rows have no level.

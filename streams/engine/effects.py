@@ -66,9 +66,9 @@ class Effects:
     undecodable: int = 0
 
     def add_changed(self, key: InvKey, rows: Iterable[int]) -> None:
-        """Add the key's level (state record) to the records to send.
+        """Add a changed key: its level (state record) and the window rows that start at `rows`.
 
-        Add also its window rows that start at `rows`.
+        The writer sends the level and these rows.
         """
         known = self.rows.get(key)
         if known is None:

@@ -62,7 +62,7 @@ Rows = dict[int, bytes]  # window start in µs since 1970 UTC -> the row's JSON
 class WindowText:
     """A record of the window changelog, split into its parts.
 
-    They are key, position, window start (µs since 1970 UTC) and the JSON of the window row.
+    The parts are key, position, window start (µs since 1970 UTC) and the JSON of the window row.
     """
 
     key: InvKey

@@ -58,7 +58,8 @@ def _parsed(content: bytes) -> LevelFacts:
 
 def _scanned(content: bytes) -> LevelFacts | None:
     """Return the facts without parsing, or None if the bytes don't have the expected form."""
-    # Each search begins at the last result. After -1, a search reads one byte and returns -1 too.
+    # Each search begins where the last one found its text. If that text is missing (-1), the search
+    # begins at the last byte and returns -1, too.
     state_end = content.find(_STATE_END)
     revision = content.find(_REVISION, state_end)
     price = content.find(_PRICE, revision)

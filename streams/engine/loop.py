@@ -123,8 +123,8 @@ async def republish_open(owned: OwnedPartition, broker: Broker) -> int:
     """Send the last revision of each open need and price proposal again. Return their number.
 
     Consumers ignore revisions that they have already. Decoding thousands of states takes longer
-    than queries wait, so this function yields to the event loop. The caller has `owned.lock`, so no
-    chunk is folded meanwhile.
+    than the time limit of a query, so this function yields to the event loop. The caller holds
+    `owned.lock`, so no chunk is folded meanwhile.
     """
     effects = Effects()
     time_slice = _TimeSlice()

@@ -187,7 +187,8 @@ class MemoryWriter:
     async def acknowledged(self, partition: int, stages: Sequence[Stage]) -> Positions:
         """Commit the records of all stages in one transaction.
 
-        Call the hook before the begin, each send and the commit, and once after the commit.
+        Return the offset after the last record of each topic. The hook is called before the begin,
+        each send and the commit, and once after the commit.
 
         Raises:
             Fenced: before one of these steps, if another owner initialised the producer.

@@ -62,7 +62,7 @@ class History(Protocol):
 
     @property
     def streamed(self) -> bool:
-        """Return True if the history has a record with op c, u or d, which ends the snapshot."""
+        """Return True if the history has a change (op c, u or d): Debezium's snapshot is over."""
         ...
 
     def ring_from(self) -> int:

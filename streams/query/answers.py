@@ -182,7 +182,7 @@ def claim_order(row: Document) -> tuple[bool, int]:
 
 
 def about_worker(worker: Queryable) -> Document:
-    """Return this worker's id, state and revision."""
+    """Return this worker's id and state, with the fields of `revision`."""
     return {
         "worker": worker.settings.worker_id,
         "state": RUNNING if is_ready(worker) else RESTORING,

@@ -1,7 +1,7 @@
 """The main loop of a sink process.
 
-It ensures that only one process runs as the sink, writes a heartbeat row every 2 s, and ends after
-SIGTERM between two batches.
+The loop ensures that only one process runs as the sink. It writes a heartbeat row every 2 s. After
+SIGTERM, it ends between two batches.
 """
 
 import os

@@ -14,7 +14,8 @@ from cdc.capture.admin import topic_ids
 from streams.exit_codes import ExitCode, repair_at_topic
 from streams.sinks.source import SourceLost
 
-TIMEOUT_S = 5.0  # of the request; the stack restarts a sink after 15 s without a heartbeat
+# Time limit of the request. The stack restarts a sink after 15 s without a heartbeat.
+TIMEOUT_S = 5.0
 
 
 def checked_ids(

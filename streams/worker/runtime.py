@@ -261,7 +261,7 @@ class Runtime:
     async def inspect(self) -> None:
         """Read the end offsets of all ready partitions, and end the process if it is stuck.
 
-        It is stuck if records or restores wait without progress.
+        A process is stuck if records or restores wait without progress.
 
         Raises:
             LogMismatch: a topic was deleted and created again since the start of this worker, or
