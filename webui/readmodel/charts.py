@@ -1,7 +1,6 @@
-"""The days of a key as rows of a table, from which a script draws a chart.
+"""Tables with one row for each day of a key, from which a script draws charts.
 
-Chart and table have the same days and values, and the table works without the script. `values`
-holds integers in the unit of the chart, separated by commas. A missing value is empty.
+Chart and table have the same days and values, and the table works without the script.
 """
 
 from collections.abc import Callable, Iterable
@@ -32,7 +31,12 @@ _REASONS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class ChartDay:
-    """One row of the table: `values` and `marks` for the chart, `cells` and `note` for people."""
+    """One row of the table: `values` and `marks` for the chart, `cells` and `note` for people.
+
+    `day` is a date like `2026-11-21`, and `seconds` its start in seconds since 1970 UTC. `values`
+    holds integers, separated by commas, in units or in minor currency units. A missing value is
+    empty: `1250,`. `marks` holds words, separated by blanks, for example `count late`.
+    """
 
     day: str
     seconds: int
@@ -43,17 +47,17 @@ class ChartDay:
 
 
 def stock_chart(days: Iterable[StockDay]) -> list[ChartDay]:
-    """Return on-hand at the end of each day, with the count and the movements of the day."""
+    """Return one row per day: on-hand at its end, its last count and its movements."""
     return [
         _row(day.day_us, [day.closing_units], units_text, _moved(day), _marks(day)) for day in days
     ]
 
 
 def demand_chart(days: Iterable[DemandDay]) -> list[ChartDay]:
-    """Return the units sold by day.
+    """Return one row per day: the units sold, and the demand that the rules learn from the day.
 
-    The mark `out` is a day that doesn't count, because the key was out of stock too long. The mark
-    `part` is another day on which the key was out of stock for a time.
+    A day has the mark `out` if the rules learn nothing from it, because the key was out of stock
+    too long. It has the mark `part` if the key was out of stock for a shorter time.
     """
     return [
         ChartDay(
@@ -68,7 +72,10 @@ def demand_chart(days: Iterable[DemandDay]) -> list[ChartDay]:
 
 
 def price_chart(days: Iterable[PriceDay]) -> list[ChartDay]:
-    """Return the price at the end of each day, and the lowest price of the 30 days before."""
+    """Return one row per day: the price at its end, and the lowest price of the 30 days before.
+
+    `values` has both in minor currency units.
+    """
     return [_row(day.day_us, [day.price_minor, day.lowest_minor], amount_text) for day in days]
 
 

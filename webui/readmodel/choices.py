@@ -16,7 +16,7 @@ class Choice:
 
 
 def locations() -> list[Choice]:
-    """Return the locations of the person's scope that have a name."""
+    """Return the locations of the person's scope that have a name, ordered by code."""
     return select("SELECT code, name FROM retail.location ORDER BY code", {}, Choice)
 
 
@@ -28,27 +28,30 @@ def store_names() -> dict[str, str]:
 def partners() -> list[Choice]:
     """Return all locations that have a name, also those outside of the person's scope.
 
-    They are the choices for the other end of a transfer.
+    The form of a transfer offers them as source and destination.
     """
     with within(EVERYWHERE):
         return locations()
 
 
 def suppliers() -> list[Choice]:
-    """Return every supplier that has a name."""
+    """Return every supplier that has a name, ordered by name."""
     sql = f"SELECT code, name FROM retail.supplier ORDER BY {alphabetic('name')}, code"  # noqa: S608 -- the SQL of a column
     return select(sql, {}, Choice)
 
 
 @dataclass(frozen=True, slots=True)
 class _ListedChoice(Choice):
-    """A choice with the filter that it belongs to."""
+    """A choice of the filter `location` or of the filter `supplier`."""
 
     filter: str
 
 
 def locations_and_suppliers() -> tuple[list[Choice], list[Choice]]:
-    """Return `locations()` and `suppliers()`, read by one statement."""
+    """Return the choices of `locations()` and of `suppliers()`, both ordered by name.
+
+    One statement reads both.
+    """
     sql = f"""SELECT each.* FROM (
             SELECT l.code, l.name, 'location' AS filter FROM retail.location l
             UNION ALL SELECT s.code, s.name, 'supplier' FROM retail.supplier s) each

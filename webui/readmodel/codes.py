@@ -10,7 +10,11 @@ from ledger.kernel.rows import select
 
 @dataclass(frozen=True, slots=True)
 class ItemCode:
-    """A code of a product. `supplier` is empty for a GTIN, whose `code` has 14 digits."""
+    """A code of a product. `supplier` is empty for a GTIN, whose `code` has 14 digits.
+
+    `pack_units` are the units in the package with this code: 1 for a single unit, 12 for a case of
+    12. It is 1 for a supplier's code.
+    """
 
     sku: str
     code: str
@@ -50,11 +54,11 @@ def codes_of(skus: Sequence[str]) -> dict[str, list[ItemCode]]:
 
 
 def unit_gtin(codes: Sequence[ItemCode]) -> str:
-    """Return the first GTIN of one unit, with 14 digits, or an empty text."""
+    """Return the product's first GTIN of a single unit, with 14 digits, or an empty text."""
     gtins = (code.code for code in codes if code.is_gtin and code.pack_units == 1)
     return next(gtins, "")
 
 
 def numbers_at(codes: Sequence[ItemCode], supplier: str) -> str:
-    """Return the codes of a product at a supplier, separated by commas."""
+    """Return the codes that `supplier` uses, from a product's `codes`: `A-17, A-18`."""
     return ", ".join(code.code for code in codes if code.supplier == supplier)

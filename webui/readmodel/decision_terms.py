@@ -1,4 +1,4 @@
-"""The terms of a decision, pairs of name and value, as lines of text for people."""
+"""Lines of text for people, made from the terms of a decision: pairs of name and value."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,10 @@ from inventory.explain.lines import SUM, note
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line of an explanation; `is_sum` marks a result of the lines above it."""
+    """One line of an explanation. If `is_sum`, it is the result of the lines above it.
+
+    `about` is a remark for people, or empty.
+    """
 
     label: str
     text: str
@@ -26,7 +29,7 @@ _SUMS: Final = frozenset(
 
 
 def lines(terms: Iterable[Sequence[object]]) -> list[Line]:
-    """Return the terms (named inputs and steps) as lines. Leave out terms without a value."""
+    """Return one line for each term (named input or step) that has a value, in their order."""
     return [
         _line(str(name), value if isinstance(value, int) else str(value))
         for name, value in terms
@@ -41,14 +44,17 @@ def _line(name: str, value: int | str) -> Line:
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """One part of the arithmetic of a need, with its title."""
+    """The lines of one part of a need's arithmetic, with the title of the part."""
 
     title: str
     lines: Sequence[Line]
 
 
 def need_steps(terms: Iterable[Sequence[object]]) -> list[Steps]:
-    """Return the complete arithmetic of a need, from the stock to the quantity."""
+    """Return the arithmetic of a need in parts, from the stock to the quantity.
+
+    `terms` are pairs of name and value. Terms without a value are left out.
+    """
     known = [
         (str(name), value if isinstance(value, int) else str(value))
         for name, value in terms

@@ -1,6 +1,7 @@
-"""Queries of demand health: the state of estimates, and keys with an unsuitable demand method.
+"""Queries of the page *Demand health*: quality of demand estimates, unsuitable demand methods.
 
-The limits for gaps between selling days are in `inventory.reports.demand_health`.
+A key's demand is intermittent if days pass between its selling days. The method `tsb` suits
+intermittent demand, and `ewma` steady demand. `inventory.reports.demand_health` has the limits.
 """
 
 from dataclasses import dataclass
@@ -16,10 +17,11 @@ HINTS_SHOWN: Final = 50
 
 @dataclass(frozen=True, slots=True)
 class EstimateCounts:
-    """Numbers of active keys, by observed days (`unknown` to `learnt`) and by error.
+    """Numbers of keys with an active policy: of all, by observed days, and by error.
 
-    The error of an estimate is `close` up to half of the rate, `rough` up to the rate, and `wild`
-    above the rate.
+    A key without an observed day is `unknown`, or `guessed` if it has a rate. `under_a_week` means
+    1 to 6 observed days, `under_two_weeks` 7 to 13, and `learnt` 14 or more. The error is the mean
+    absolute deviation: `close` up to half of the rate, `rough` up to the rate, else `wild`.
     """
 
     keys: int
@@ -36,7 +38,11 @@ class EstimateCounts:
 
 @dataclass(frozen=True, slots=True)
 class Gaps:
-    """Numbers of selling keys: all, intermittent ones, and those with an unsuitable method."""
+    """Numbers of selling keys, which sold on two or more of the last 28 days.
+
+    `selling` counts all of them, and `intermittent` those with intermittent demand.
+    `intermittent_ewma` and `steady_tsb` count the keys with an unsuitable method.
+    """
 
     selling: int
     intermittent: int
@@ -46,7 +52,10 @@ class Gaps:
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """A key whose demand method does not fit its sales."""
+    """A key whose demand method doesn't fit its sales.
+
+    `gap_centidays` is the mean time between its selling days, in hundredths of a day.
+    """
 
     location: str
     sku: str
@@ -58,7 +67,7 @@ class Hint:
     rate_micro: int | None
 
 
-# `uninformed`: replenishment is on and uses a demand of 0, because no rate is known.
+# `uninformed`: the policy orders by a demand of 0, because no rate is known.
 _ESTIMATE_COUNTS: Final = """
 SELECT count(*) AS keys,
     count(*) FILTER (WHERE observed = 0 AND rate IS NULL) AS unknown,
@@ -124,7 +133,10 @@ ORDER BY g.gap_centidays DESC, g.inv_key LIMIT %(most)s
 
 
 def parameters(location: str, now_us: int) -> dict[str, Any]:
-    """Return the parameters of the queries."""
+    """Return the SQL parameters of `hints` and `gaps`; an empty `location` selects all locations.
+
+    Both read the sales of today and of the 28 days before.
+    """
     return {
         "location": location,
         "day_us": DAY_US,
@@ -136,15 +148,12 @@ def parameters(location: str, now_us: int) -> dict[str, Any]:
 
 
 def hints(location: str, now_us: int) -> list[Hint]:
-    """Return up to 50 keys whose demand method does not fit their sales.
-
-    The key with the longest mean time between its selling days comes first.
-    """
+    """Return up to 50 keys whose demand method doesn't fit their sales, the longest gap first."""
     return select(_HINTS, parameters(location, now_us), Hint)
 
 
 def gaps(location: str, now_us: int) -> Gaps | None:
-    """Return the numbers of selling keys, and of those with gaps between their selling days."""
+    """Return the numbers of selling keys, intermittent keys and keys with an unsuitable method."""
     return select_one(_GAPS, parameters(location, now_us), Gaps)
 
 

@@ -1,6 +1,6 @@
 """Queries that explain a figure of stock: the facts of one key in business order.
 
-A function of the database computes the running sum (migration 0014), without any code of the
+The database function `retail.stock_facts` computes the running sum, without any code of the
 workers. The pages compare this sum with the figure of the workers. A difference reveals a defect.
 """
 
@@ -29,7 +29,8 @@ _LAST_PLACE: Final = 2**63 - 1
 class Fact:
     """One movement or count of a key; `delta_units` of a count is its variance.
 
-    `place` is the number of the fact in business order, from 1 on.
+    `place` is the number of the fact in business order, from 1 on. `running_units` is on-hand after
+    the fact. `heard_at` is an estimate of the key's stream time when the fact reached the workers.
     """
 
     place: int
@@ -50,7 +51,7 @@ class Fact:
 
     @property
     def arrival(self) -> str:
-        """Return `on_time`, or the kind of a late line, see `inventory.explain.arrival`.
+        """Return `on_time`, `late_counted` or `late_uncounted` (`inventory.explain.arrival`).
 
         Facts other than sale and return lines are always on time.
         """
@@ -69,7 +70,7 @@ FROM (SELECT f.*, {LEDGER_LINES} FROM retail.stock_facts(%(key)s) f) f {WINDOW_O
 
 
 def facts(inv_key: str, *, limit: int = FACTS_SHOWN, to: int | None = None) -> list[Fact]:
-    """Return the last `limit` facts of a key up to place `to`, in business order."""
+    """Return the last `limit` facts of a key in business order, up to and including place `to`."""
     sql = f"{_FACT} WHERE f.place <= %(to)s ORDER BY f.place DESC LIMIT %(limit)s"
     return select(sql, {"key": inv_key, "limit": limit, "to": to or _LAST_PLACE}, Fact)[::-1]
 
@@ -84,7 +85,7 @@ def facts_of_windows(inv_key: str, starts: Sequence[int]) -> list[Fact]:
 
 @dataclass(frozen=True, slots=True)
 class _Split:
-    """The last count, or the sum of the movements since then with one cause, for example sales."""
+    """A row of `retail.stock_split`: the last count, or the sum of later movements of one cause."""
 
     cause: str
     units: int
@@ -122,7 +123,7 @@ def stock_facts(inv_key: str) -> StockFacts:
 
 @dataclass(frozen=True, slots=True)
 class _Author:
-    """The author of a row of the ledger."""
+    """A row of the ledger, and the person who wrote it; None for a program."""
 
     table_name: str
     row_id: int
@@ -218,7 +219,7 @@ def item(inv_key: str) -> Item | None:
 
 @dataclass(frozen=True, slots=True)
 class InboundDocument:
-    """An order line, or a shipment without one, that has units on order or in transit."""
+    """An order line, or a shipment without order line, with units on order or in transit."""
 
     table_name: str
     row_id: int
@@ -241,10 +242,10 @@ def inbound(inv_key: str) -> list[InboundDocument]:
 
 @dataclass(frozen=True, slots=True)
 class LookupHints:
-    """Help for an unknown key: whether its location is known, and lists of up to five entries.
+    """Help for an unknown key. Each list has up to five entries, ordered by code.
 
-    `sku_locations` have a policy for the SKU. `similar_skus` have a policy at the location, and
-    differ from the SKU in case only. `locations` are the first known locations.
+    `sku_locations` are locations with a policy for the SKU. `similar_skus` have a policy at the
+    location, and equal the SKU but for capital letters. `locations` are known locations.
     """
 
     location_known: bool
@@ -320,7 +321,7 @@ def first_window_us(inv_key: str) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class PriceOfTime:
-    """One row of the price timeline."""
+    """A price of a key. If `is_undone`, a later row with the same `effective_from` replaces it."""
 
     id: int
     effective_from: datetime
@@ -351,7 +352,7 @@ def prices(inv_key: str) -> list[PriceOfTime]:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """The columns of a policy that the page shows."""
+    """The columns of a policy that the page of an item shows."""
 
     status: str
     clock_mode: str

@@ -1,7 +1,7 @@
 """Convert the figures of one key to texts for pages.
 
-The figures come from a row of the read model or from a record of the changelog. `status_of` has the
-rule for the status. `STATUS_SQL` is the same rule for lists; a test compares the two at each limit.
+The figures come from a row of the read model or from a record of the changelog. `status_of` returns
+the status, for example "low". `STATUS_SQL` is the same rule in SQL. A test compares both versions.
 """
 
 from typing import Final
@@ -63,8 +63,8 @@ STATUS_SQL: Final = """CASE
     WHEN s.on_hand_units > s.order_up_to_units THEN 'over'
     ELSE 'ok' END"""
 
-# A row has the price at the last record of its key. A later price takes effect without a record, so
-# an item without sales would show the old price for up to a day.
+# Read the price in force from the ledger. The row `s` has the price at the last record of its key.
+# A scheduled price takes effect without a record, so the row can be out of date for up to a day.
 PRICE_SQL: Final = """coalesce((
     SELECT force.price_minor FROM retail.price_at(s.inv_key, statement_timestamp()) AS force),
     s.price_minor)"""
@@ -92,9 +92,9 @@ def status_of(
 
 
 def cover_of(*, available_to_sell_units: int, in_transit_units: int, rate_micro: int) -> int | None:
-    """Return the time that the stock lasts (docs/domain.md 6.1); None without demand.
+    """Return the hundredths of days for which the stock lasts (docs/domain.md 6.1).
 
-    The time is in hundredths of days.
+    Return None without demand. `rate_micro` is the demand in millionths of a unit per day.
     """
     units = supply(available_units=available_to_sell_units, in_transit_units=in_transit_units)
     return cover_centidays(supply_units=units, rate_micro=rate_micro)
@@ -120,14 +120,15 @@ class Covered:
 
 
 def is_beyond_a_year(centidays: int | None) -> bool:
-    """Return True for a cover of more than 365 days, False for None, which means no demand."""
+    """Return True for a cover of more than 365 days. None (no demand) gives False."""
     return centidays is not None and centidays > LONGEST_COVER_CENTIDAYS
 
 
 def cover_text(centidays: int | None) -> str:
-    """Return a cover, rounded down: `0.4 d`, `12 d`, "no demand", "hardly sells" above a year.
+    """Return a cover as text, rounded down: `0.4 d` or `12 d`; "no demand" for None.
 
-    A cover of more than a year is not reliable: one more sale would halve it.
+    A cover above a year gives "hardly sells", because it isn't reliable: one more sale would halve
+    it.
     """
     if centidays is None:
         return gettext("no demand")

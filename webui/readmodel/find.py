@@ -42,10 +42,11 @@ _SORTS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class StoreUnits:
-    """The available units of one product in one store, with the sum over all stores.
+    """The available units of one product in one store, with figures of all stores.
 
-    `near` is True for a store in the region of the person's store. Negative units count as 0 in
-    `total`.
+    `near` is True for a store in the region of the person's store. `total` is the sum over all
+    stores, in which negative units count as 0. `stores` is the number of stores that have the item,
+    and `holding` the number of stores with available units.
     """
 
     sku: str
@@ -58,8 +59,8 @@ class StoreUnits:
     holding: int
 
 
-# `rank` orders the stores of a product. The card shows the person's own store separately. A store
-# that only has a draft of a count doesn't have the item.
+# `rank` orders the stores of a product. `LISTED_SQL` leaves out a store whose only record of the
+# item is a count without approval, because such a store doesn't have the item.
 _STORES: Final = f"""
 WITH units AS (
     SELECT s.sku, s.location, coalesce(l.name, s.location) AS name,
@@ -84,9 +85,11 @@ FROM ranked WHERE rank <= %(most)s ORDER BY sku, rank
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """A product: its row in the person's store, and its units in other stores in the chosen order.
+    """A product: its row `mine` in the person's store, and its units in other stores.
 
-    `matched` is the code that the person searched for, None after a search for an SKU or words.
+    `others` has up to 24 stores in the chosen order. `StoreUnits` explains `total`, `holding` and
+    `stores`. `matched` is the code that the person searched for, None after a search for an SKU or
+    words.
     """
 
     sku: str
@@ -101,7 +104,7 @@ class Card:
 
     @property
     def more_stores(self) -> int:
-        """Number of stores that have the item, without the person's store and those in `others`."""
+        """Number of stores with the item that the card doesn't show."""
         return self.stores - len(self.others) - (self.mine is not None)
 
 
@@ -124,8 +127,8 @@ NOTHING: Final = Cards((), similar=False, more=False)
 def find(text: str, *, mine: str, sort: str = NEAREST) -> Cards:
     """Return up to 12 products for a search, with their units in the stores.
 
-    Products with exactly this code are first. If nothing matches, words without digits also find
-    products with similar names.
+    Products whose SKU or code equals `text` are first. If nothing matches, words without digits
+    also find products with similar names. `mine` is the code of the person's store, or empty.
     """
     found, codes = _hits(text, *products_query(text, most=MOST_CARDS + 1))
     similar = False
@@ -138,9 +141,10 @@ def find(text: str, *, mine: str, sort: str = NEAREST) -> Cards:
 
 
 def exact(code: str, *, mine: str) -> Card | None:
-    """Return the product with this SKU, as given or in upper case, or with this code.
+    """Return the product whose SKU is `code`, as given or in upper case.
 
-    Return None if there is no such product, or if suppliers use the code for several products.
+    Otherwise return the product with this GTIN or supplier's code. Return None if there is no such
+    product, or if suppliers use the code for several products.
     """
     found, codes = _hits(code, _BY_SKU, {"code": code})
     is_sku = bool(found) and found[0].sku.upper() == code.upper()
@@ -264,9 +268,9 @@ WHERE il.sku = %(sku)s"""
 
 
 def holders(sku: str) -> dict[str, int]:
-    """Return the available units of an item by location, of all stores that have it in range.
+    """Return {location: available units} of an item, for all stores that have it in range.
 
-    Units below zero, and those not yet in the read model, count as 0. A page may sort
+    Negative units count as 0, and so does an item without a row in the read model. A page may sort
     stores by these units, but must not show the units of other stores (decision 0046).
     """
     with within(EVERYWHERE):

@@ -1,7 +1,7 @@
 """The last 90 days of one key for charts: on-hand, demand and price by day.
 
 Charts use the same facts as the explanation (`webui.readmodel.explain`), and the rules of
-`inventory.explain.days`. So the last on-hand of a chart is the sum of the facts.
+`inventory.explain.days`. So a chart ends with the on-hand that the explanation shows.
 """
 
 from collections.abc import Sequence
@@ -88,7 +88,10 @@ class _Row:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """The facts of a key in the whole days [`from_us`, `until_us`), and its stock before them."""
+    """The facts of a key in the whole days [`from_us`, `until_us`).
+
+    `opening` is the key's stock at `from_us`. Times are in µs since 1970 UTC.
+    """
 
     inv_key: str
     from_us: int
@@ -101,14 +104,17 @@ class History:
         return stock_days(self.opening.units, self.facts, (self.from_us, self.until_us))
 
     def demand(self, state: KeyState) -> tuple[DemandDay, ...]:
-        """Return the demand of each complete day, by the policy in `state` and the key's prices."""
+        """Return the demand of each day but the last, which isn't complete.
+
+        The demand follows from the policy in `state` and from the key's prices.
+        """
         span = self.from_us, max(self.from_us, self.until_us - DAY_US)
         rules = rules_of(state.policy, timeline(self.inv_key))
         return demand_days(self.opening, self.facts, span, rules)
 
 
 def history(inv_key: str, end_us: int) -> History:
-    """Return the facts of the 90 days that end with the day of `end_us`.
+    """Return the facts of the 90 days that end with the day of `end_us`, in µs since 1970 UTC.
 
     If the key has no fact before these days, the result begins with the day of its first fact.
     """

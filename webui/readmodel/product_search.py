@@ -1,8 +1,8 @@
 """Search of products by words (decision 0046 and migration `0005_product_search`).
 
-Each word of a query must occur in code or name. It may begin at the first letter of a word or at
-any other letter but the last two: `ket` and `tle` find `kettle`, and `le` doesn't. If that finds
-nothing, a word of four letters and more may differ in one letter.
+Each word of a query must be the beginning of a word in code or name, or of the end of such a word.
+An end has three letters or more: `ket` and `tle` find `kettle`, and `le` doesn't. A search with
+`similar` also finds words that differ in one letter, if they have four letters or more.
 """
 
 import unicodedata
@@ -27,7 +27,10 @@ class Found:
 
 
 def words_of(text: str) -> list[str]:
-    """Return the first 6 words of a query, split as `retail.search_words` splits a name."""
+    """Return the first 6 different words of a query, split as `retail.search_words` splits a name.
+
+    The words are in lower case and without accents, and have at most 40 characters.
+    """
     letters = unicodedata.normalize("NFKD", text.lower())
     kept = (letter for letter in letters if not "\u0300" <= letter <= "\u036f")
     spaced = "".join(letter if letter.isalnum() else " " for letter in kept)
@@ -35,7 +38,7 @@ def words_of(text: str) -> list[str]:
 
 
 def product_condition(words: list[str], *, similar: bool = False) -> tuple[str, dict[str, Any]]:
-    """Return the SQL condition for rows `p` of `retail.product`, with its parameters.
+    """Return the SQL condition for rows `p` of `retail.product` that match `words`; parameters.
 
     `words` come from `words_of`, so they need no escaping. Without words, the condition is false.
     """
@@ -56,12 +59,12 @@ LIMIT %(most)s
 
 
 def find_products(text: str, *, most: int, similar: bool = False) -> list[Found]:
-    """Return up to `most` matches: the SKU `text`, names that begin with `text`, then others."""
+    """Return up to `most` products: the SKU `text`, names that begin with `text`, other matches."""
     return select(*products_query(text, most=most, similar=similar), Found)
 
 
 def products_query(text: str, *, most: int, similar: bool = False) -> tuple[str, dict[str, Any]]:
-    """Return the statement of `find_products` with its parameters."""
+    """Return the SQL of `find_products`, and its parameters."""
     condition, parameters = product_condition(words_of(text), similar=similar)
     parameters |= {"text": text, "begins": f"{literal(text)}%", "most": most}
     return _PRODUCTS.format(condition=condition), parameters

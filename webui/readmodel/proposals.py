@@ -58,7 +58,11 @@ class Proposal(Decidable):
 
 @dataclass(frozen=True, slots=True)
 class ReorderProposal(Proposal):
-    """One reorder need (order that the rules propose), with the last decision on it."""
+    """One need as the desk shows it, with the last decision of a person on it.
+
+    `hold` is the state of the hold that this need has caused, for example `held-snoozed`.
+    `held_until_us` is its end in µs since 1970 UTC. Both are None without a hold.
+    """
 
     reorder_id: str
     supplier: str
@@ -78,7 +82,7 @@ class ReorderProposal(Proposal):
 
     @property
     def resumable(self) -> bool:
-        """Return True if a buyer may end the hold (time without new needs) of this need's item."""
+        """Return True if a buyer may end the hold that this need has caused."""
         return self.hold is not None and self.decided_action != "resume"
 
     @property
@@ -110,7 +114,11 @@ LEFT JOIN LATERAL (
 
 @dataclass(frozen=True, slots=True)
 class PriceProposal(Proposal):
-    """One proposed price; the scheduled price `next_minor` would replace it at `next_from`."""
+    """One proposed price, with the last decision of a person on it.
+
+    `next_minor` is a scheduled price that would replace the proposed one at `next_from`; both are
+    None without such a price. Amounts are in minor currency units.
+    """
 
     proposal_id: str
     old_minor: int
@@ -131,14 +139,14 @@ class PriceProposal(Proposal):
 
     @property
     def unit_effect_minor(self) -> int | None:
-        """Change of the margin of one unit (domain.md 6.5); None for an item without a policy."""
+        """The change of one unit's margin (domain.md 6.5); None for an item without a policy."""
         if self.tax_bp is None:
             return None
         return unit_effect_minor(self.old_minor, self.new_minor, self.tax_bp)
 
     @property
     def week_effect_minor(self) -> int | None:
-        """Change of the margin of a week at today's demand; None without a known demand."""
+        """The change of a week's margin at today's demand; None without a known demand."""
         unit = self.unit_effect_minor
         if unit is None or self.rate_micro is None:
             return None
@@ -200,12 +208,11 @@ _BEFORE: Final = """NOT EXISTS (SELECT FROM app.reorder_proposal WHERE reorder_i
 def reorder_proposals(
     *, view: str, location: str = "", supplier: str = "", after: str = "", rows: int = DESK_ROWS
 ) -> list[ReorderProposal]:
-    """Return up to `rows` reorder proposals of a view, after the proposal `after`.
+    """Return up to `rows` reorder proposals of a view, from the one after the id `after` on.
 
-    They are ordered by supplier; closed ones are ordered from the newest to the oldest.
-
-    The page starts after a proposal and not after a number of rows. So approving the proposals of
-    one page doesn't shift the next page.
+    Order them by supplier, location and id; in the view `closed`, by their last change, newest
+    first. A page starts after a proposal and not after a number of rows. So an approval on one page
+    doesn't shift the next page.
     """
     where = reorder_conditions(view, location, supplier)
     if after:
@@ -229,7 +236,7 @@ def reorder_proposal(reorder_id: str) -> ReorderProposal | None:
 def counted_reorders(*, view: str, location: str = "", supplier: str = "", most: int = 1000) -> str:
     """Return SQL that counts the proposals of a view with these filters, up to `most`.
 
-    Its parameters are `location` and `supplier`.
+    The SQL has the parameters `location` and `supplier`.
     """
     where = " AND ".join(reorder_conditions(view, location, supplier))
     few = f"SELECT 1 FROM app.reorder_proposal r WHERE {where} LIMIT {most}"  # noqa: S608 -- conditions of this module
@@ -237,10 +244,10 @@ def counted_reorders(*, view: str, location: str = "", supplier: str = "", most:
 
 
 def reorder_conditions(view: str, location: str, supplier: str) -> list[str]:
-    """Return SQL conditions for rows `r` of `app.reorder_proposal`.
+    """Return SQL conditions for rows `r` of `app.reorder_proposal`, to be joined by AND.
 
-    `view` is a part of the desk's list, such as open or held. The SQL has the parameters `location`
-    and `supplier`, and filters by each that is not empty.
+    `view` is `open`, `snoozed`, `held` or `closed`. An empty `location` or `supplier` filters
+    nothing. The SQL reads the others as parameters of the same names.
     """
     where = [_VIEWS[view]]
     if location:
@@ -261,7 +268,10 @@ _PRICES_BEFORE: Final = """NOT EXISTS (SELECT FROM app.price_proposal WHERE prop
 def price_proposals(
     *, view: str, location: str = "", after: str = "", rows: int = DESK_ROWS
 ) -> list[PriceProposal]:
-    """Return the next price proposals of a view after the proposal `after`, at most `rows`."""
+    """Return up to `rows` price proposals of a view, from the one after the id `after` on.
+
+    Order them by location, SKU and id; in the view `closed`, by their last change, newest first.
+    """
     where = [_VIEWS[view]]
     if location:
         where.append("r.location = %(location)s")
@@ -296,19 +306,22 @@ def open_price_of(inv_key: str) -> PriceProposal | None:
 
 
 def desk_count(table: str, *, most: int = 1000) -> int:
-    """Return the number of open proposals of a desk, capped at `most`."""
+    """Return the number of open proposals in `app.{table}`, capped at `most`.
+
+    `table` is `reorder_proposal` or `price_proposal`.
+    """
     few = f"SELECT 1 FROM app.{table} r WHERE {_VIEWS['open']} LIMIT {most}"  # noqa: S608 -- callers pass one of two table names
     return int(select_value("SELECT count(*) FROM (" + few + ") few"))  # noqa: S608 -- the line above
 
 
 def desk_version(table: str) -> str:
-    """Return a version that changes when any proposal of the desk changes."""
+    """Return a text that changes when any proposal in `app.{table}` changes."""
     return str(select_value(version_sql(table)))
 
 
 def version_sql(table: str) -> str:
-    """Return the SQL of a version that changes when any proposal in `table` changes."""
-    # The sums detect a transaction that commits late: its time is older than the newest.
+    """Return SQL for a text that changes when any proposal in `app.{table}` changes."""
+    # A transaction can commit after one with a newer time. Then only the sums show its change.
     sums = "count(*) || '-' || coalesce(sum(revision), 0) || '-' || count(decided_action)"
     newest = "coalesce(max(updated_at)::text, '') || '-' || coalesce(max(decided_at)::text, '')"
     return f"SELECT {sums} || '-' || {newest} FROM app.{table}"  # noqa: S608 -- callers pass one of two table names

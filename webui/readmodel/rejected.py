@@ -1,4 +1,4 @@
-"""Queries of rejected records, and of people's decisions to replay or dismiss them."""
+"""Queries of rejected records, with the decisions of people to replay or dismiss a record."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,7 +13,7 @@ BYTES_SHOWN: Final = 4000
 
 @dataclass(frozen=True, slots=True)
 class RejectedRecord:
-    """A rejected record. `settled` is None until a person has replayed or dismissed it."""
+    """A rejected record. `settled` is `replayed` or `dismissed`, None without a decision."""
 
     id: str
     reason: str
@@ -73,7 +73,10 @@ SELECT count(*) FROM (
 
 @dataclass(frozen=True, slots=True)
 class RejectedFilter:
-    """The filters of the list. `item` is the beginning of a key; empty texts filter nothing."""
+    """The filters of the list; an empty text filters nothing.
+
+    `item` is the beginning of a key, and `state` one of `STATES`.
+    """
 
     reason: str = ""
     stage: str = ""
@@ -83,14 +86,17 @@ class RejectedFilter:
 
 @dataclass(frozen=True, slots=True)
 class ReasonCount:
-    """The number of waiting records of one reason. In all, at most 1,000 records are counted."""
+    """The number of waiting records of one reason. All reasons together count at most 1,000."""
 
     reason: str
     records: int
 
 
 def listed(wanted: RejectedFilter, before_id: str = "") -> list[RejectedRecord]:
-    """Return up to 51 records, newest first, older than the record `before_id` if it is given."""
+    """Return up to 51 records, newest first: one more than a page, to show if more follow.
+
+    With `before_id`, return only records that are older than this record.
+    """
     given = {"reason": wanted.reason, "stage": wanted.stage, "item": wanted.item}
     given |= {"state": wanted.state, "before_id": before_id}
     return select(_LISTED, {**given, "most": SHOWN + 1}, RejectedRecord)

@@ -1,6 +1,6 @@
-"""The stock list: rows of the read model with reference data, in pages that begin after a row.
+"""Queries of the stock list: rows of the read model with names, prices and policies, in pages.
 
-Facts of one key, for the page that explains a number, are in `webui.readmodel.explain`.
+A page begins after a given row. `webui.readmodel.explain` has the facts of one key.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -24,7 +24,8 @@ from webui.readmodel.stock_filters import (
 )
 
 PAGE_ROWS: Final = 50
-# Sums, and sort orders other than by key, read every row: 10,000 rows take about 0.1 s.
+# The largest number of rows for sums, and for a list sorted by a column. Both read every row.
+# 10,000 rows take about 0.1 s.
 MOST_SUMMED: Final = 10_000
 
 
@@ -32,8 +33,9 @@ MOST_SUMMED: Final = 10_000
 class StockRow(Covered):
     """One key on the stock list; `status` is one of `figures.STATUSES`.
 
-    `as_of_us` is the commit time up to which the key's partition is known, heartbeats included. The
-    price is read from the ledger and in force at `priced_at_us`, usually a little after `as_of_us`.
+    `as_of_us` is the commit time of the newest record of the key's partition that the read model
+    includes; heartbeats count as records. `price_minor` comes from the ledger. It is in force at
+    `priced_at_us`, usually a little after `as_of_us`. Both times are in µs since 1970 UTC.
     """
 
     inv_key: str
@@ -72,7 +74,10 @@ BY_KEY: Final = Order()
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A position in an ordered list: before or after the row with this value and this key."""
+    """A position in an ordered list: after the row with this key, or before it if `backwards`.
+
+    `value` is the row's value in the sorted column. Without a key, this is the start of the list.
+    """
 
     inv_key: str = ""
     value: str = ""
@@ -111,9 +116,9 @@ LEFT JOIN retail.item_location il ON il.inv_key = s.inv_key
 """  # noqa: S608 -- status and price are constants of this project
 
 
-# The inner query selects the 50 keys, then their other values are joined. Sorting by a column reads
-# every key, so the inner query uses only columns of the index `stock_list`. `inv_key` is no
-# column of this index.
+# The inner query selects the keys of the page, and the outer query reads their other values. A sort
+# by a column reads every key. So the inner query uses only columns of the index `stock_list`, which
+# has no `inv_key`.
 _PAGE: Final = f"""
 WITH shown AS (
     SELECT {KEY_SQL} AS inv_key FROM read_model.stock s {{joined}}
@@ -128,7 +133,7 @@ _POLICY: Final = "LEFT JOIN retail.item_location il ON il.inv_key = s.inv_key"
 def stock_page(
     filters: Filters, *, order: Order = BY_KEY, place: Place = START, rows: int = PAGE_ROWS
 ) -> StockPage:
-    """Return at most `rows` rows after `place`, or before it if `place.backwards` is True.
+    """Return at most `rows` rows after `place`, or before `place` if it is `backwards`.
 
     Rows with the same value are ordered by location and SKU.
     """
@@ -151,7 +156,7 @@ def stock_page(
 
 
 def _joined(order: Order, filters: Filters) -> str:
-    """Return the SQL joins that sort order and filters need."""
+    """Return SQL that joins `p` if the order needs it, and `il` if the filters need it."""
     policy = _POLICY if filters.supplier else ""
     return f"{_PRODUCT if order.column == 'item' else ''} {policy}"
 
@@ -169,7 +174,7 @@ def _beyond(order: Order, *, descends: bool) -> str:
 
 
 def place_of(row: StockRow, order: Order, *, backwards: bool = False) -> Place:
-    """Return the position of a row in this order."""
+    """Return the position after the row in this order, or before it if `backwards`."""
     return Place(row.inv_key, str(_VALUES[order.column](row)), backwards)
 
 
@@ -191,7 +196,10 @@ _VALUES: Final[Mapping[str, Callable[[StockRow], object]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """Sums over the rows that pass the filters, at most 10,001 of them."""
+    """Sums over the first 10,001 rows that pass the filters.
+
+    `items` is the number of these rows. `negative` to `ok` are the numbers of rows by status.
+    """
 
     items: int
     on_hand_units: int
@@ -221,7 +229,7 @@ FROM (SELECT {", ".join(f"s.{name}" for name in _UNITS)}, {STATUS_SQL} AS status
 
 
 def totals(filters: Filters) -> Totals:
-    """Return the sums over the rows that pass the filters."""
+    """Return the sums over the rows that pass the filters, over the first 10,001 at most."""
     where, parameters = conditions(filters)
     sql = _TOTALS.format(joined=_joined(BY_KEY, filters), where=where)
     [found] = select(sql, parameters, Totals)
@@ -229,27 +237,28 @@ def totals(filters: Filters) -> Totals:
 
 
 def stock_rows(keys: list[str]) -> list[StockRow]:
-    """Return the rows of these keys, in key order; unknown keys are left out."""
+    """Return the rows of these keys, ordered by key. Leave out keys without a row."""
     sql = f"{_ROW} WHERE s.inv_key = ANY(%(keys)s) ORDER BY s.inv_key"
     return select(sql, {"keys": keys}, StockRow)
 
 
 def listed_rows(keys: list[str]) -> list[StockRow]:
-    """Return the rows of these keys; leave out keys that the stock list doesn't show."""
+    """Return the rows of those keys that the stock list can show, ordered by key."""
     sql = f"{_ROW} WHERE s.inv_key = ANY(%(keys)s) AND {LISTED_SQL} ORDER BY s.inv_key"
     return select(sql, {"keys": keys}, StockRow)
 
 
 @dataclass(frozen=True, slots=True)
 class _Sold:
-    """Units that a key sold in one of the hours before its as-of time."""
+    """Units that a key sold in one hour; `hour` is 0 for the oldest to 23 for the newest."""
 
     inv_key: str
     hour: int
     units: int
 
 
-# An hour is six windows, not an hour of the clock. The last hour ends with the last full window.
+# An hour is six windows of ten minutes, and not an hour of the clock. The last hour ends with the
+# last window that was over at the as-of time.
 _HOURS: Final = """
 SELECT shown.inv_key, (w.start_us - shown.end_us + %(span_us)s) / %(hour_us)s AS hour,
        sum(w.sold_units)::bigint AS units
@@ -261,9 +270,9 @@ GROUP BY 1, 2
 
 
 def sold_by_hour(rows: Sequence[StockRow]) -> dict[str, list[int]]:
-    """Return per key the units sold in each of the 24 hours up to its last full ten-minute window.
+    """Return {key: units sold in each of 24 hours, from the oldest to the newest}.
 
-    Hours are ordered from the oldest to the newest.
+    The last hour ends with the last ten-minute window that was over at the row's as-of time.
     """
     sold = {row.inv_key: [0] * (DAY_US // HOUR_US) for row in rows}
     asked = {

@@ -18,18 +18,18 @@ from webui.readmodel.product_search import literal, product_condition, words_of
 
 # `s.inv_key`, from the columns of the index.
 KEY_SQL: Final = "s.location || '|' || s.sku"
-# The policy's rate is read only for a key without a learned one.
+# Postgres reads the policy's rate only for a key without a learned rate.
 RATE_SQL: Final = f"""coalesce(s.demand_rate_micro, (
     SELECT il.initial_rate_micro FROM retail.item_location il WHERE il.inv_key = {KEY_SQL}), 0)"""  # noqa: S608 -- a constant of this module
-# Without demand, a supply lasts longer than any other.
+# The cover of a key without demand, so that it sorts behind every other cover.
 UNBOUNDED: Final = 9_223_372_036_854_775_807
 _COVER_SQL: Final = f"""coalesce(
     (greatest(0, s.available_to_sell_units) + greatest(0, s.in_transit_units)) * 100000000
     / nullif({RATE_SQL}, 0), {UNBOUNDED})"""
 
-# A key whose figures are all zero may have no fact at all, only a record without effect
-# (`app.is_item`). Levels and a learned rate tell most items without a call of the function. The
-# stock list and Find leave the other keys out.
+# The stock list and Find show only items: keys with a policy or with a fact that has an effect. A
+# figure other than 0, a reorder point or a learned rate proves that a key is an item. Postgres
+# calls the slower function `app.is_item` only for the other keys.
 LISTED_SQL: Final = f"""(s.on_hand_units <> 0 OR s.available_to_sell_units <> 0
     OR s.on_order_units <> 0 OR s.reorder_point_units IS NOT NULL
     OR s.demand_rate_micro IS NOT NULL OR app.is_item({KEY_SQL}))"""
@@ -57,7 +57,7 @@ class Search:
 class Filters:
     """The filters of the stock list; empty texts filter nothing.
 
-    `search` is the result of the search for `text`, if `searched` has run it.
+    `search` is the result of the search for `text`, or None until `searched` has run the search.
     """
 
     text: str = ""
@@ -78,17 +78,17 @@ class Filters:
 
 
 def searched(filters: Filters) -> Filters:
-    """Return the filters with the result of their search.
+    """Run the search for `filters.text`; return the filters with its result.
 
-    All statements with these filters then use the same result, and the search runs once.
+    All statements with these filters then use this result, so the search runs only once.
     """
     return replace(filters, search=_search(filters.text) if filters.text else Search())
 
 
 def conditions(filters: Filters) -> tuple[str, dict[str, Any]]:
-    """Return the condition of the rows that pass the filters, and its parameters.
+    """Return the SQL condition for rows `s` that pass the filters, and its parameters.
 
-    The list has only items: keys with a policy or with a fact that has an effect.
+    The condition leaves out keys that are no items (`LISTED_SQL`).
     """
     search = filters.search or searched(filters).search or Search()
     where, parameters = [*search.where, LISTED_SQL], {**search.parameters}
@@ -106,7 +106,8 @@ def conditions(filters: Filters) -> tuple[str, dict[str, Any]]:
     return " AND ".join(where), parameters
 
 
-# A condition that each row of a status meets. The partial index `stock_STATUS` has the same one.
+# For each rare status, a condition that all its rows meet. The partial indexes, for example
+# `stock_low`, have the same conditions. Postgres uses such an index only if the query repeats it.
 _RARE: Final = {
     "negative": "s.on_hand_units < 0",
     "out": "s.available_to_sell_units <= 0",
@@ -114,8 +115,8 @@ _RARE: Final = {
     "over": "s.on_hand_units > s.order_up_to_units",
 }
 
-# Words of a search that name locations and no product, with the codes of these locations. Like the
-# words of a search, those of a location are in lower case and without accents.
+# Pairs of a word and a location that the word names. Words that also match a product are left out.
+# Both the words of the search and those of locations are in lower case and without accents.
 _PLACES: Final = """
 WITH place AS MATERIALIZED (
     SELECT l.code, array_to_string(retail.search_words(l.code || ' ' || l.name), ' ') AS words
@@ -126,8 +127,8 @@ JOIN place ON strpos(place.words, given.word) > 0
 WHERE NOT EXISTS (SELECT FROM retail.product p
     WHERE retail.search_terms(p.code, p.name) @@ ('''' || given.word || ''':*')::tsquery)
 """
-# The codes of a search. Without OR, each part uses an index of its own. Without DISTINCT, Postgres
-# would expect a code per key, and not put the codes into a hash table.
+# The SKUs that a search finds. UNION lets each part use its own index, unlike OR. Without DISTINCT,
+# Postgres would expect one SKU per key, and wouldn't put the SKUs into a hash table.
 _CODES: Final = """
     SELECT p.code FROM retail.product p WHERE {condition}
     UNION SELECT DISTINCT u.sku FROM read_model.stock u WHERE u.sku LIKE %(begins)s
@@ -135,18 +136,18 @@ _CODES: Final = """
     UNION SELECT g.sku FROM retail.gtin g WHERE g.code = %(gtin)s AND g.is_active
     UNION SELECT n.sku FROM retail.supplier_code n
         WHERE upper(n.number) = upper(%(number)s) AND n.is_active"""
-# A statement names at most this number of codes. If a search finds more, Postgres reads the list in
-# order and looks up the code of each row, until the page is full.
+# The largest number of SKUs that a statement lists. If a search finds more, Postgres reads the
+# stock list in order and looks up the SKU of each row, until the page is full.
 MOST_CODES: Final = 1_000
 _FEW_CODES: Final = f"""SELECT array_agg(few.code ORDER BY few.code) FROM (
     SELECT found.code FROM ({_CODES}) found LIMIT {MOST_CODES + 1}) few"""  # noqa: S608 -- constants of this module
 
 
 def _search(text: str) -> Search:
-    """Return the result of a search for words of code, name and location.
+    """Return the conditions of a search for `text` in codes and names of products and locations.
 
-    The search also finds SKUs that begin with `text`, even if no product has this SKU. And it finds
-    products with `text` as an active code.
+    The search also finds SKUs that begin with `text`, even without a product of this SKU. It also
+    finds products with the active GTIN or supplier's code `text`.
     """
     words = words_of(text)
     places = _places(words)
@@ -165,7 +166,7 @@ def _search(text: str) -> Search:
     }
     codes = select_value(_FEW_CODES.format(condition=condition), of_codes) or []
     if len(codes) > MOST_CODES:
-        # IS TRUE keeps Postgres from planning a join.
+        # IS TRUE keeps Postgres from planning a join, so that it reads the list in order.
         all_codes = f"(s.sku IN ({_CODES.format(condition=condition)})) IS TRUE"
         return Search((*where, all_codes), parameters | of_codes)
     # Postgres knows the length of a list; for a subquery it would use a default estimate.
