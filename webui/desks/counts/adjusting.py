@@ -54,7 +54,11 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """An adjustment's effect on stock and value, and whether a second person must approve it."""
+    """An adjustment's effect on stock and value. If `waits`, a second person must approve it.
+
+    `value_minor` is None if the item's cost is unknown. `occurred_at` is None if the person typed
+    no time. `stock` holds the item's units before the adjustment.
+    """
 
     on_hand_units: int
     unavailable_units: int

@@ -41,7 +41,10 @@ def item_stock(location: str, sku: str) -> ItemStock | None:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """An adjustment that needs another person's approval. It waits, or the person has decided."""
+    """A request for an adjustment that needs another person's approval.
+
+    `decided_by` is the person who has approved or refused the request; None while it waits.
+    """
 
     id: int
     location: str
@@ -76,8 +79,8 @@ FROM app.adjustment_request r LEFT JOIN retail.product p ON p.code = r.sku
 class ListedRequest(Request):
     """A request on a page; `mark` is its value in the sorted column.
 
-    `on_hand_units` is on-hand now. `is_before_count` is True if an approved count was taken in the
-    same second as the adjustment or later. Then the adjustment won't change on-hand (docs/domain.md
+    `on_hand_units` is on-hand now. `is_before_count` is True if a person took an approved count in
+    the second of the adjustment or later. Such an adjustment doesn't change on-hand (docs/domain.md
     2.4).
     """
 
@@ -186,7 +189,7 @@ class AdjustmentInHistory:
         return unavailable_sign(self.reason) * self.quantity_units
 
 
-# The sign of the movement of on-hand.
+# SQL for the direction in which an adjustment moves on-hand: 1, 0 or -1.
 _BY_REASON: Final = " ".join(f"WHEN '{code}' THEN {signs[0]}" for code, signs in SIGNS.items())
 _SIGN_SQL: Final = f"CASE a.reason {_BY_REASON} END"
 HISTORY: Final = Keys(

@@ -11,32 +11,34 @@ from ledger.kernel.errors import ServiceError
 from ledger.messages import gettext_noop
 from ledger.services import Entry, Refused
 
-# Three groups: the item, a separator (blanks, `,` or `;`), and the units, which have at most 9
-# digits. A longer number at the end of a line is part of the SKU.
+# Three groups: the item, a separator (blanks, `,` or `;`), and at most 9 digits with the units. A
+# line that ends with a longer number has no units: the number is part of the SKU.
 _WITH_UNITS: Final = re.compile(r"(.*[^\s;,])(\s*[;,]\s*|\s+)([0-9]{1,9})")
 _WITH_WORD: Final = re.compile(r"(.*[^\s;,])[\s;,]+([^\s;,]+)")
 
 
 def line_entries(location: str, lines: Sequence[str], command_id: UUID) -> list[Entry]:
-    """Return one entry per line. If the form is sent again, its entries have the same ids."""
+    """Return one entry per line. The same `command_id` and lines give entries with the same ids."""
     return [
         _entry(location, line, uuid5(command_id, str(number))) for number, line in enumerate(lines)
     ]
 
 
 def _entry(location: str, line: str, entry_id: UUID) -> Entry:
-    """Parse `SKU units` or `SKU;units`; without a number the entry has one unit."""
+    """Return the entry of a line `SKU units` or `SKU;units`. Without a number, it has one unit."""
     found = _WITH_UNITS.fullmatch(line)
-    # An SKU may contain a comma or semicolon. A blank before a number always separates.
+    # The complete line may be an SKU with a comma or semicolon, for example `TEA,250`. A number
+    # after a blank is never part of the SKU.
     if found is None or (found[2].strip() and _is_item(location, line)):
         return Entry(entry_id, line, 1)
     return Entry(entry_id, found[1], int(found[3]))
 
 
 def explained(location: str, refused: Sequence[Refused]) -> tuple[Refused, ...]:
-    """Return the refusals; if only the number of a line is wrong, its refusal names the number.
+    """Return the refusals, changed where a line has a known item and a wrong number of units.
 
-    Without this, the line `MUG-1 1O` would be refused as an unknown item.
+    The changed refusal names the number. Otherwise the line `MUG-1 1O` would be refused as an
+    unknown item.
     """
     return tuple(_explained(location, row) for row in refused)
 

@@ -54,7 +54,7 @@ def open_sheets(person: str) -> list[Sheet]:
 
 @dataclass(frozen=True, slots=True)
 class WaitingSheet:
-    """A sheet that was handed in, and the number of its counts without a decision."""
+    """A submitted sheet, and the number of its counts that wait for approval."""
 
     id: int
     location_name: str
@@ -101,8 +101,9 @@ def entries(sheet_id: int, sku: str) -> list[SheetEntry]:
 class Tally:
     """The sum of one item's entries on a sheet.
 
-    `is_ranged` is False for an item that isn't in the range of the sheet's location. The location
-    has no price and no reorder rule for such an item, but its units exist and are counted.
+    `is_handed_in` is True if all entries are submitted. `is_ranged` is False for an item without a
+    policy at the sheet's location. Such an item has no price and no reorder rule, but its units
+    exist and are counted.
     """
 
     sku: str
@@ -130,7 +131,7 @@ def stored(sheet_id: int, entry_ids: Sequence[UUID]) -> list[StoredEntry]:
 
 
 def tallies(sheet_id: int) -> list[Tally]:
-    """Return the sums of a sheet by item. The item that was counted last comes first."""
+    """Return the sums of up to 500 items of a sheet. The item that was counted last comes first."""
     sql = """
         SELECT e.sku, coalesce(max(p.name), e.sku) AS name, sum(e.units)::bigint AS units,
                count(*) AS entries, bool_and(e.count_id IS NOT NULL) AS is_handed_in,
@@ -146,7 +147,7 @@ def tallies(sheet_id: int) -> list[Tally]:
 
 @dataclass(frozen=True, slots=True)
 class ItemToRecount:
-    """An item that needs a second count, without its expected units, so the count stays blind."""
+    """An item that needs a second count. Its expected units are left out: the count is blind."""
 
     location: str
     sku: str
@@ -158,8 +159,9 @@ class ItemToRecount:
 class WaitingCount:
     """A count that waits for approval, and the effect of its approval on stock.
 
-    `is_before_count` is True if a later count is approved already. The approval then changes only
-    variances, and not on-hand (docs/domain.md 2.4).
+    `first_units` and `first_by` are the units and the person of the first count, if this is a
+    second count. `is_before_count` is True if a later count is approved already. An approval then
+    changes only variances, and not on-hand (docs/domain.md 2.4).
     """
 
     id: int
@@ -244,9 +246,10 @@ IS_WAITING_SQL: Final = "c.status = 'draft' AND (%(location)s = '' OR c.location
 def waiting_counts(
     *, location: str = "", after: tuple[str, int] = ("", 0), rows: int = 100
 ) -> list[WaitingCount]:
-    """Return counts that wait for approval, at most `rows`, by location, oldest first.
+    """Return up to `rows` counts that wait for approval, ordered by location and id.
 
-    `after` is the location and id of the last count of the previous page.
+    `after` is the location and id of the last count of the previous page. An empty `location`
+    selects all locations.
     """
     sql = f"""{WAITING_COLUMNS} {WAITING_FROM} WHERE {IS_WAITING_SQL}
         AND (c.location, c.id) > (%(after)s, %(after_id)s)
@@ -258,7 +261,7 @@ def waiting_counts(
 def items_to_recount(*, location: str = "") -> list[ItemToRecount]:
     """Return the items that need a second blind count, without their expected units.
 
-    Search only the first 100 waiting counts, in the order of location and id.
+    Only the first 100 waiting counts are searched, in the order of location and id.
     """
     return [
         ItemToRecount(draft.location, draft.sku, draft.name, draft.counted_at)
@@ -269,7 +272,11 @@ def items_to_recount(*, location: str = "") -> list[ItemToRecount]:
 
 @dataclass(frozen=True, slots=True)
 class CountInHistory:
-    """An approved or voided count, with its variance at approval and its variance now."""
+    """An approved or voided count, with its expected units at approval and by all facts until now.
+
+    `then_units` and `now_units` are these expected units; `then_units` is None if no record of
+    them exists.
+    """
 
     id: int
     location: str
@@ -299,12 +306,12 @@ class CountInHistory:
 
     @property
     def is_replaced(self) -> bool:
-        """True for a draft that is void because its item was counted again, see `submit_sheet`."""
+        """True for a draft that became void when its item was counted again (`submit_sheet`)."""
         return self.status == "void" and self.approved_by is None and self.voided_at is None
 
     @property
     def variance_then_units(self) -> int | None:
-        """The variance that the approver saw, None if it wasn't recorded."""
+        """The variance that the approver saw; None if no record of it exists."""
         return None if self.then_units is None else self.units - self.then_units
 
     @property

@@ -113,7 +113,7 @@ def _show_sheet(
     status: int = 200,
 ) -> HttpResponse:
     found = selectors.sheet(sheet_id)
-    # Another person's numbers would spoil a blind count.
+    # A count isn't blind if the person has seen the numbers of another person.
     if found is None or found.opened_by != request.user.get_username():
         message = "no such sheet of yours"
         raise Http404(message)
@@ -180,7 +180,8 @@ def _keep_batch(request: HttpRequest, sheet_id: int) -> JsonResponse:
         batch = _batch(request.body)
         refused = add_entries(sheet_id=sheet_id, entries=batch, actor=request.user.get_username())
     except Conflict as conflict:
-        # The sheet has been handed in. The device may not know that some entries are part of it.
+        # The sheet was submitted before. Return the ids of the entries that it contains, because the
+        # browser may not know that they were stored.
         had = [row.id for row in selectors.stored(sheet_id, [entry.entry_id for entry in batch])]
         return JsonResponse({"error": _what_changed(conflict), "had": had}, status=409)
     except ServiceError as error:
@@ -213,9 +214,10 @@ def _stored(sheet_id: int, batch: list[Entry]) -> list[dict[str, object]]:
 
 
 def _batch(body: bytes) -> list[Entry]:
-    """Return the entries of the browser's queue.
+    """Return the entries of the browser's queue; raise `ServiceError` for any other content.
 
-    Each entry carries its age in milliseconds, by the browser's clock.
+    The browser sends the age of each entry in milliseconds. The time of an entry is the server's
+    time minus this age, which counts as at most 72 hours.
     """
     field, rule = (
         "entries",

@@ -1,1 +1,1 @@
-"""The analyst desk: recomputations of history (runs), their differences, proofs and questions."""
+"""The desk History: recomputations of history (runs), their differences, proofs, questions."""

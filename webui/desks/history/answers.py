@@ -48,7 +48,10 @@ class Bar:
 
 
 class _Echo:
-    """A file whose `write` returns the line, so that a response can stream CSV line by line."""
+    """A file for `csv.writer` whose `write` returns the line instead of storing it.
+
+    So a response can stream CSV line by line.
+    """
 
     def write(self, line: str) -> str:
         return line
@@ -62,7 +65,7 @@ def questions(request: HttpRequest) -> HttpResponse:
 
 
 def show_questions(request: HttpRequest, refusal: Refusal | None) -> HttpResponse:
-    """Show the page *Questions*, after a refusal with the typed texts in their fields."""
+    """Show the page *Questions*. After a refusal, its fields have the typed texts."""
     found = snapshot()
     asked = newest_cards(request.user.get_username(), kinds.QUESTION, kinds.QUERY)
     context = {
@@ -73,7 +76,7 @@ def show_questions(request: HttpRequest, refusal: Refusal | None) -> HttpRespons
         "is_open": any(card.request.is_open for card in asked),
         "command_id": uuid4(),
         "longest": kinds.LONGEST_STATEMENT,
-        # Each typed text is in its field, so the message need not repeat it.
+        # Remove the typed texts from the refusal. The page would list them, but the fields show them.
         "refusal": refusal and replace(refusal, form={}),
         "typed": refusal.form if refusal else {},
     }
@@ -151,14 +154,17 @@ def _cells(columns: Sequence[str], row: Mapping[str, Any], days: frozenset[str])
 
 
 def _question_of(asked: Request) -> str:
-    """Return the text of the prepared question, or its name if the prover has not listed it."""
+    """Return the text of the prepared question `asked`.
+
+    Return its name if the prover has not listed it.
+    """
     name, found = asked.given.get("name", ""), snapshot()
     listed = [] if found is None else found.document.get("questions", [])
     return next((str(one["text"]) for one in listed if one["name"] == name), name)
 
 
 def _day_columns(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> frozenset[str]:
-    """Return the columns in which each time is the start of a day, UTC."""
+    """Return the columns in which each value is a time at 00:00 UTC."""
     times = {name: [row[name] for row in rows if row.get(name) is not None] for name in columns}
     return frozenset(
         name

@@ -1,4 +1,4 @@
-"""The command that asks the prover for something, from each form of the analyst desk."""
+"""The view that records a request to the prover. Each form of the desk History sends to it."""
 
 from collections.abc import Mapping
 from urllib.parse import urlencode

@@ -32,7 +32,11 @@ _RESULT_PAGES: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """One request with its texts. `command_id` is for confirming or cancelling the request."""
+    """One request with its texts.
+
+    `about` lists short arguments, `command` is the command line, and `flag` a CSS class. A form
+    that confirms or cancels the request sends `command_id`.
+    """
 
     request: Request
     title: str
@@ -64,7 +68,7 @@ class Run:
 
     @property
     def is_comparable(self) -> bool:
-        """Return True if the run is finished, has no problem, and covers the whole history."""
+        """Return True if the run is finished, has no problem, and started at the first record."""
         return self.is_finished and not self.base and not self.problem
 
 

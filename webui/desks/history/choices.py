@@ -1,6 +1,7 @@
 """Filters of a comparison of two runs, as links with numbers of differences.
 
-A difference is a need or price that the runs decided differently. `backfill diff` lists them.
+A difference is a need or price that the runs decided differently. `backfill diff` lists all
+differences.
 """
 
 from collections.abc import Mapping
@@ -32,7 +33,7 @@ class Choice:
 
 
 def url_of(wanted: Filters, **more: object) -> str:
-    """Return the query string with the filters and the parameters `more`."""
+    """Return a query string with the filters and the parameters `more`; leave out empty values."""
     given = {name: getattr(wanted, name) for name in Filters.__slots__} | more
     return "?" + urlencode({name: text for name, text in given.items() if text})
 
@@ -53,7 +54,10 @@ def kind_choices(document: Mapping[str, Any], wanted: Filters) -> list[Choice]:
 
 
 def class_choices(document: Mapping[str, Any], wanted: Filters, by: str) -> list[Choice]:
-    """Return the choice "All" and one per class; each has its number of differences."""
+    """Return the choice "All", and one choice per class of difference, for example "Only A".
+
+    Each choice has its number of differences. Its URL keeps the grouping `by`.
+    """
     counts = document[f"{wanted.kind}s"]
     every = Choice(
         gettext("All"),
@@ -82,7 +86,10 @@ def class_choices(document: Mapping[str, Any], wanted: Filters, by: str) -> list
 def group_choices(
     document: Mapping[str, Any], wanted: Filters, by: str
 ) -> list[tuple[Choice, Any]]:
-    """Return up to 20 groups by `by`, for example by store: (choice, row of the comparison)."""
+    """Return up to 20 pairs (choice, row of the comparison), one per value of the column `by`.
+
+    With `store` as `by`, each choice selects the differences of one store.
+    """
     rows = [
         row
         for row in document.get("groups", [])
@@ -110,7 +117,7 @@ def _group_text(by: str, found: object) -> str:
 
 
 def chosen_filters(wanted: Filters, by: str) -> list[tuple[str, str, str]]:
-    """Return each chosen filter: its name, its value, and the URL without this filter."""
+    """Return (name, value as text, URL without this filter) for each chosen filter."""
     return [
         (
             name,

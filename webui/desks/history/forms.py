@@ -1,4 +1,4 @@
-"""Forms of the analyst desk."""
+"""Forms of the desk History."""
 
 from cdc.contracts.history_requests import FORMS, RULES
 from ledger.messages import gettext_noop

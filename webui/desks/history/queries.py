@@ -1,4 +1,4 @@
-"""Queries of the analyst desk: differences, proofs, and switches of the deciding revision."""
+"""Queries of the desk History: differences, proofs, and switches of the deciding revision."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from webui.desks.history.wording import CLASSES, REORDER, column_title
 PAGE_ROWS: Final = 50
 MOST_PROOFS: Final = 60
 
-# `backfill diff` names the group of differences without a supplier or reason `-`.
+# In the groups of `backfill diff`, the value `-` stands for differences without supplier or reason.
 _FITS: Final = """
 WHERE d.request = %(request)s AND d.kind = %(kind)s
   AND (%(how)s = '' OR d.how = %(how)s)
@@ -43,9 +43,10 @@ FROM app.revision_switch s ORDER BY s.id DESC LIMIT 2
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One difference of a comparison. `detail` has all columns, as `backfill diff` names them.
+    """One difference of a comparison. `detail` has all its columns, named as in `backfill diff`.
 
-    The columns of a run begin with `a_` or `b_`, and are absent if the run has no such decision.
+    Columns of run A begin with `a_`, and columns of run B with `b_`. If a run has no such decision,
+    its columns are absent.
     """
 
     rank: int
@@ -75,7 +76,6 @@ class Row:
         return self._amount("b")
 
     def _amount(self, side: str) -> int | None:
-        # `detail` lacks all columns of a run that has no such need or proposal.
         name = "quantity_units" if self.kind == REORDER else "new_minor"
         found: int | None = self.detail.get(f"{side}_{name}")
         return found
@@ -93,8 +93,9 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class RecordedProof:
-    """One proof (comparison of the live state with a recomputation), with its numbers.
+    """One proof: a comparison of the live state with a recomputation.
 
+    `base` is None if the recomputation started at the first record. `seconds` is the duration.
     `named` lists the first differing keys and ids of decisions.
     """
 

@@ -57,12 +57,13 @@ class Step:
 
     `is_due` is True if a person may request the step now:
 
-    * a publication before the switch, until it is done;
-    * a shadow (a trial beside the deciding revision) and a cut-over before the switch;
-    * a rollback after a cut-over that may be reversed.
+    * a publication after the approval, until it is done or the revision decides;
+    * a shadow (a trial beside the deciding revision) and a cut-over after the approval, until the
+      revision decides;
+    * a rollback while the revision decides, if the switch may be reversed.
 
-    `switch` is the newest switch of the deciding revision if this step made it, on a page or in a
-    terminal; else None.
+    `switch` is the newest switch of the deciding revision if this step made it, else None. The step
+    may have been requested on a page or executed in a terminal.
     """
 
     kind: str
@@ -148,7 +149,10 @@ def _known(number: int) -> Review:
 
 
 def _steps(found: Review, actor: str, now: Switch | None) -> list[Step]:
-    """Return the steps after an approval. `now` is the newest switch, or None if there is none."""
+    """Return the steps after an approval of the review `found`, in the order of `_ABOUT`.
+
+    `now` is the newest switch, or None if there is none.
+    """
     asked = newest_requests([*_ABOUT], _MOST_REQUESTS)
     steps = []
     for kind, about in _ABOUT.items():

@@ -1,4 +1,4 @@
-"""Routes of the analyst desk."""
+"""Routes of the desk History."""
 
 from django.urls import path
 

@@ -1,4 +1,4 @@
-"""Runs and requests of the analyst desk, and the recorded proofs."""
+"""Pages of the desk History for runs, requests and recorded proofs."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -33,7 +33,8 @@ _SHOWN: Final = (
     *("run", "digest", "records", "keys", "units", "seconds", "directory", "revision", "code"),
     *("verdict", "requested_by", "former", "partitions_written"),
 )
-# Numbers of keys in a comparison of two revisions. Each key with an open decision counts once.
+# Fields of a comparison of two revisions. Each is a number of keys, and each key with an open
+# decision counts in one of them.
 _COUNTS: Final = ("equal", "only_former", "only_new", "changed", "explanation", "moving")
 
 
@@ -45,7 +46,7 @@ def history(request: HttpRequest) -> HttpResponse:
 
 
 def show_runs(request: HttpRequest, refusal: Refusal | None) -> HttpResponse:
-    """Show the page *Runs*, after a refusal with the typed texts."""
+    """Show the page *Runs*. After a refusal, its fields have the typed texts."""
     actor = request.user.get_username()
     cards, found, decided = newest_cards(actor), snapshot(), switches()
     runs = runs_of(found)
@@ -91,9 +92,9 @@ def _show_request(request: HttpRequest, number: int, refusal: Refusal | None) ->
 
 
 def _sides_to_compare(found: Request, document: Any) -> dict[str, str]:  # noqa: ANN401 -- JSON
-    """Return the runs A and B to preselect for a comparison with the run of this request.
+    """Return the runs to preselect for a comparison: {"a": name, "b": the run of this request}.
 
-    The result is {} if the request isn't a finished run.
+    Return {} if the request isn't a finished run.
     """
     run = document.get("run") if isinstance(document, dict) else None
     if found.kind != kinds.RUN or found.state != DONE or not run:

@@ -1,4 +1,4 @@
-"""Texts of the analyst desk: names of requests, states, classes and columns."""
+"""Texts of the desk History: names of requests, of classes of differences, and of columns."""
 
 import shlex
 from collections.abc import Mapping
@@ -44,8 +44,8 @@ MEANINGS: Final[Mapping[str, str]] = {
 }
 DIMENSIONS: Final = ("store", "supplier", "reason", "week")
 REORDER, PRICE = "reorder", "price"
-# Functions for the cells of columns by the suffix of the column's name. A heading leaves the suffix
-# out, because the cells are in another unit or state their unit.
+# By suffix of a column's name: the function that makes the text of a cell. A heading has no suffix,
+# because the texts are in another unit than the suffix states, or state their unit.
 _TEXTS: Final = {"_minor": money_text, "_micro": micro_text, "_centidays": centidays_text}
 KIND_TITLES: Final[Mapping[str, str]] = {
     REORDER: gettext_noop("Reorders"),
@@ -80,7 +80,11 @@ def answer_title(name: str) -> str:
 
 
 def cell_text(name: str, cell: Any) -> str:  # noqa: ANN401 -- a JSON value
-    """Return a cell as pages show it: money with decimals, spans in days, digits in groups."""
+    """Return a cell of the column `name` as pages show it.
+
+    Money has decimals, time spans are in days, and integers have digits in groups: `1,200`. None is
+    a dash.
+    """
     if cell is None:
         return "–"
     if not is_number(cell):

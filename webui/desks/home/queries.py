@@ -1,4 +1,7 @@
-"""Totals of the work that waits, one query for each kind, limited to the person's stores."""
+"""Totals of the work that waits, with one query for each kind of work.
+
+All queries read only the person's stores.
+"""
 
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -132,9 +135,9 @@ CROSS JOIN LATERAL (
 
 
 def total(sql: str, location: str) -> Total:
-    """Return the total of `sql`, a query of this module.
+    """Return the total of `sql`, a query of this module, at one location.
 
-    Count at `location`. If it is empty, count at all locations that the person may see.
+    An empty `location` means all locations that the person may see.
     """
     return select_one(sql, {"location": location}, Total) or Total(0, 0, None, None)
 

@@ -1,4 +1,4 @@
-"""The home page: what waits for the person's roles at their store."""
+"""The home page: the work that waits for a person's roles at their store."""
 
 from django.contrib.auth.models import AnonymousUser, User
 from django.http import HttpRequest, HttpResponse

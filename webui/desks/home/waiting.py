@@ -23,8 +23,8 @@ COUNTED_TO: Final = 1_000
 class Waiting:
     """Work of one kind that waits: how much, since when, and the one next action.
 
-    Work that is due on a day has `due_on` instead of `oldest`: the earliest day. `money_minor` is
-    None if the work has no amount, or if the cost of a part of it is unknown.
+    `urgency` is `NOW`, `TODAY` or `LATER`. Deliveries have their earliest due day in `due_on`, and
+    no `oldest`. `money_minor` is None if the work has no amount, or if a cost is unknown.
     """
 
     urgency: int
@@ -49,5 +49,5 @@ class Waiting:
 
 
 def ranked(lines: Iterable[Waiting]) -> list[Waiting]:
-    """Return the lines by urgency, then by money, then by number of items."""
+    """Return the most urgent lines first. Equal urgencies are ordered by money, then by items."""
     return sorted(lines, key=lambda line: (line.urgency, -(line.money_minor or 0), -line.items))

@@ -1,4 +1,4 @@
-"""The lines of the home page, from the rights of the person's roles and the totals of the work."""
+"""The lines of the home page. A person's rights decide which kinds of work have a line."""
 
 from collections.abc import Callable, Collection, Iterable
 from typing import Final
@@ -47,9 +47,10 @@ def _link(name: str, location: str, **query: str) -> str:
 
 
 def work_for(may: Collection[str], roles: tuple[str, ...], location: str) -> list[Waiting]:
-    """Return the lines of the home page for a person with the abilities `may`, unsorted.
+    """Return the lines of the home page for a person with the rights `may`, unsorted.
 
-    `roles` are the roles whose tasks the person sees as their own.
+    `roles` are the roles whose tasks the person sees as their own. An empty `location` means all
+    locations that the person may see.
     """
     lines: list[Waiting] = []
     for ability, source in _SOURCES:
