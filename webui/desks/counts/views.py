@@ -180,8 +180,8 @@ def _keep_batch(request: HttpRequest, sheet_id: int) -> JsonResponse:
         batch = _batch(request.body)
         refused = add_entries(sheet_id=sheet_id, entries=batch, actor=request.user.get_username())
     except Conflict as conflict:
-        # The sheet was submitted before. Return the ids of the entries that it contains, because the
-        # browser may not know that they were stored.
+        # The sheet was submitted before. Return the ids of the entries that it contains, because
+        # the browser may not know that they were stored.
         had = [row.id for row in selectors.stored(sheet_id, [entry.entry_id for entry in batch])]
         return JsonResponse({"error": _what_changed(conflict), "had": had}, status=409)
     except ServiceError as error:

@@ -76,7 +76,7 @@ def show_questions(request: HttpRequest, refusal: Refusal | None) -> HttpRespons
         "is_open": any(card.request.is_open for card in asked),
         "command_id": uuid4(),
         "longest": kinds.LONGEST_STATEMENT,
-        # Remove the typed texts from the refusal. The page would list them, but the fields show them.
+        # The page would list the typed texts of a refusal, but the fields already show them.
         "refusal": refusal and replace(refusal, form={}),
         "typed": refusal.form if refusal else {},
     }

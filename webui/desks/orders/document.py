@@ -30,7 +30,7 @@ COLUMNS: Final = (
     "unit_cost",
     "total",
     "due_on",
-    # New columns come last, so that readers that address columns by position keep working.
+    # Add new columns at the end: programs may read columns by their position.
     "currency",
     "buyer",
     "buyer_address",
@@ -61,20 +61,23 @@ def buyer() -> Buyer:
 
 
 def decimal_text(minor: int) -> str:
-    """Return minor units as a plain decimal number that any program parses."""
+    """Return an amount in minor units as a decimal number in major units: `-12.50` for -1250."""
     sign = "-" if minor < 0 else ""
     return f"{sign}{abs(minor) // 100}.{abs(minor) % 100:02d}"
 
 
 def numbered(header: Header, lines: Sequence[Line], codes: Codes) -> list[tuple[Line, str]]:
-    """Return each line with the supplier's codes of its item as one text, empty without codes."""
+    """Return pairs of a line and the supplier's codes of its item, separated by commas.
+
+    The codes are an empty text if the supplier has none for the item.
+    """
     return [(line, numbers_at(codes[line.sku], header.supplier)) for line in lines]
 
 
 def csv_text(header: Header, lines: Sequence[Line], by: Buyer, codes: Codes) -> str:
     """Return the order as CSV by RFC 4180: one row per line, with the order's data in each row.
 
-    `codes` are the codes of the items by SKU.
+    `codes` has the codes of each item by SKU. Amounts are in major currency units: `12.50`.
     """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\r\n")

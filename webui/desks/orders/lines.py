@@ -30,7 +30,11 @@ LEFT JOIN LATERAL (
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One order line with its receipts so far."""
+    """One order line with the sums of its receipts.
+
+    `order_units` are the received units that reduce the open units. `in_transit_units` were
+    announced by the supplier and haven't arrived.
+    """
 
     id: int
     inv_key: str
@@ -90,7 +94,7 @@ class Line:
 
     @property
     def packs(self) -> int | None:
-        """The promised units in packs; None if they are no integral number of packs."""
+        """The promised units in packs; None if they aren't a whole number of packs."""
         packs, rest = divmod(self.promised_units, self.pack_units)
         return None if rest else packs
 

@@ -12,7 +12,8 @@ from webui.shell.keyset import MOST_SUMMED, PAGE_ROWS, Keys, Page, Place, Sortab
 from webui.shell.listing import Column, Sort
 
 NEWEST: Final = Sort("order", descending=True)
-# `alphabetic` evaluates its text up to three times, so it stands within the subquery.
+# `alphabetic` evaluates its argument up to three times. Call it inside the subquery, so that
+# Postgres executes the subquery only once.
 _NAME: Final = alphabetic("lo.name")
 _NAME_OF_STORE: Final = f"SELECT {_NAME} FROM retail.location lo WHERE lo.code = {{0}}"  # noqa: S608 -- the SQL of a column
 _STORE: Final = f"coalesce(({_NAME_OF_STORE}), {alphabetic('{0}')})"
@@ -92,7 +93,8 @@ class LateLine(Line):
 class Totals:
     """Sums over the orders or late lines of all pages, but at most over the first 10,001.
 
-    `without_value` counts the rows without a known cost, which `value_minor` leaves out.
+    `without_value` counts the rows without a known cost, which `value_minor` leaves out. `late`
+    counts the orders with an overdue line, or the late lines.
     """
 
     rows: int
@@ -122,10 +124,10 @@ def order_page(filters: Filters, place: Place) -> Page[ListedOrder]:
 
 
 def _first_orders(place: Place) -> str:
-    """Return SQL that selects only the purchase orders of the page, or "" if that is impossible.
+    """Return SQL for `orders_sql` that limits the list to the orders of the page, else "".
 
-    The page's orders are known in advance only in a list that is sorted by the newest line of each
-    order. For any other column, Postgres must read every order of the view.
+    Such a limit is possible only if the list is sorted by the newest line of each order. For any
+    other column, Postgres must read every order of the view.
     """
     if place.sort.column != NEWEST.column:
         return ""

@@ -32,7 +32,11 @@ _ACTION_TEXTS: Final[Mapping[str, str]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """Supplier, destination and terms of an order."""
+    """Supplier, destination and terms of an order.
+
+    `order_days_mask` has bit 0 for Monday to bit 6 for Sunday. `is_sending` is True while a send of
+    the order waits.
+    """
 
     order_ref: str
     supplier: str
@@ -89,12 +93,12 @@ class HistoryEntry:
 
     @property
     def action_text(self) -> str:
-        """The action in words, to follow the actor's name."""
+        """The action in words, for a sentence that begins with the actor: `sent the order`."""
         return gettext(_ACTION_TEXTS.get(self.action, self.action.replace("_", " ")))
 
     @property
     def numbers_text(self) -> str:
-        """The numbers of the entry in one line."""
+        """The numbers of the entry in one line: `units 12, value €30.00`."""
         left_out = {"order", "lines"} if self.action == "send_order" else {"order"}
         shown = {n: v for n, v in self.detail.items() if v is not None and n not in left_out}
         return ", ".join(_number_text(name, value) for name, value in shown.items())
@@ -111,7 +115,7 @@ def _number_text(name: str, value: object) -> str:
 
 
 def history(order_ref: str) -> list[HistoryEntry]:
-    """Return the newest 100 actions of people on an order and its lines."""
+    """Return the newest 100 actions on an order and its lines, newest first."""
     return select(
         """SELECT at, actor, action, subject, detail FROM app.action_log
            WHERE detail ->> 'order' = %(ref)s ORDER BY id DESC LIMIT 100""",

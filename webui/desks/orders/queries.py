@@ -1,4 +1,4 @@
-"""Queries of the orders desk: orders by view, and the number of orders and of overdue lines."""
+"""Queries of the orders desk: orders by view, numbers of orders, and number of overdue lines."""
 
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -72,7 +72,7 @@ class OrderRow:
 
     @property
     def status(self) -> str:
-        """One status for the complete order, as a message id of gettext."""
+        """The status of the order as a whole, for example `part received`, not translated."""
         return order_status(
             lines=self.lines,
             drafts=self.drafts,
@@ -124,7 +124,10 @@ def conditions(filters: Filters) -> tuple[str, dict[str, Any]]:
 
 
 def orders(filters: Filters, *, before: int | None = None) -> list[OrderRow]:
-    """Return up to 51 orders, newest first; with `before`, only orders with a lower `last_id`."""
+    """Return up to 51 orders, newest first: one more than a page, to show if more follow.
+
+    With `before`, return only orders whose `last_id` (id of the newest line) is lower.
+    """
     where, given = conditions(filters)
     newest = f"""AND (%(before)s::bigint IS NULL OR max(l.id) < %(before)s)
             ORDER BY last_id DESC LIMIT {PAGE_ROWS + 1}"""
@@ -133,7 +136,10 @@ def orders(filters: Filters, *, before: int | None = None) -> list[OrderRow]:
 
 
 def orders_sql(view: str, where: str, rest: str) -> str:
-    """Return SQL that selects orders of a view; `rest` is appended to the HAVING clause."""
+    """Return SQL that selects the columns of `OrderRow` for the orders of a view.
+
+    An order is selected if a line fulfils `where`. `rest` is appended to the HAVING clause.
+    """
     return f"""
         WITH wanted AS (
             SELECT l.order_ref, max(l.id) AS last_id FROM retail.purchase_order_line l
@@ -180,7 +186,10 @@ def count_orders(filters: Filters) -> int:
 
 
 def counted_orders(filters: Filters) -> str:
-    """Return SQL for the number of orders of a view; without filters the SQL has no parameters."""
+    """Return SQL for the number of orders of a view, capped at 1,000.
+
+    The SQL has one parameter for each filter that isn't empty.
+    """
     where, _parameters = conditions(filters)
     return f"""SELECT count(*) FROM (
         SELECT 1 FROM retail.purchase_order_line l LEFT JOIN retail.product p ON p.code = l.sku

@@ -1,4 +1,4 @@
-"""One order at a glance: its state in a word, the sums of its lines, and the table's columns."""
+"""The summary of an order: its status, the sums of its lines, and the columns of their table."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,7 +25,11 @@ LINE_COLUMNS: Final = (
 
 
 def order_status(*, lines: int, drafts: int, closed: int, units: int, open_units: int) -> str:
-    """Return one status for the complete order, as a message id of gettext."""
+    """Return the status of an order as a whole, not translated.
+
+    It is `draft` with a draft line, `closed` if all lines are closed, and `part received` if units
+    have arrived. Otherwise it is `on its way`.
+    """
     if drafts:
         return "draft"
     if closed == lines:
@@ -45,8 +49,8 @@ def total_minor(lines: Sequence[Line]) -> int | None:
 class Summary:
     """The sums of an order's lines.
 
-    `due_on` is the earliest due day of lines with open units. `coming_units` counts open units and
-    `coming_lines` the lines with open units, both without draft lines.
+    `due_on` is the earliest due day of the lines with open units. `coming_units` are the open units
+    of the lines that aren't drafts, and `coming_lines` is the number of these lines.
     """
 
     status: str

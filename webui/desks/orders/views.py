@@ -81,7 +81,10 @@ def _list(
 
 
 def _view(name: str, filters: Filters, totals: listing.Totals) -> dict[str, Any]:
-    """Return a tab. Only the shown tab and the tabs draft and overdue have a number of rows."""
+    """Return a tab as {"name": …, "count": …}: the view and its number of rows.
+
+    Only the shown tab and the tabs draft and overdue have a number; else it is None.
+    """
     counted = None
     if name == filters.view:
         counted = totals.rows
@@ -223,7 +226,7 @@ def _days_text(mask: int) -> str:
 
 
 def _places(ref: str, line_count: int, first: int) -> dict[str, Any]:
-    """Return the range of shown lines, and the queries of the previous and next page."""
+    """Return the range of shown lines, and the query strings of the previous and next page."""
     behind = first + PAGE_LINES
     return {
         "line_count": line_count,
@@ -235,7 +238,7 @@ def _places(ref: str, line_count: int, first: int) -> dict[str, Any]:
 
 
 def _sending(head: Header, drafts: list[Line]) -> dict[str, Any]:
-    """Return number, value and version of the draft lines that the button would send."""
+    """Return number, value and version of the draft lines, for the form that sends them."""
     value = sum(line.value_minor or 0 for line in drafts)
     return {
         "drafts": len(drafts),

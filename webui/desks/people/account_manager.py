@@ -47,8 +47,9 @@ class AccountManager:
     def require_reset(self) -> None:
         """Raise PermissionDenied unless this person may remove another person's second factor.
 
-        Managers may not. A manager could remove the second factor of one of their staff, invite the
-        person again, and log in with that link. Then one human could count and approve the count.
+        A manager may not. Otherwise a manager could remove the second factor of one of their staff,
+        invite this account again, and log in with the link. Then one person could count with the
+        account of the staff, and approve the count as manager.
         """
         if not self.manages_all:
             message = gettext_noop(
@@ -93,7 +94,8 @@ class AccountManager:
 def account_manager_of(user: User) -> AccountManager:
     """Return the logged-in person as a manager of accounts.
 
-    An operator who works only in some stores manages only the store staff of these stores.
+    An operator who works in every store manages all accounts. Every other person, also an operator
+    of some stores, manages only the staff of their own stores.
     """
     scope = stores_of(user)
     manages_all = MANAGE_PEOPLE in abilities(user) and scope.everywhere

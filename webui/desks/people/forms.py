@@ -33,7 +33,11 @@ class AccountForm(PageForm):
 
 
 class ChangeForm(AccountForm):
-    """One change of an account, and the versions of account and second factor on the page."""
+    """One change of an account.
+
+    `shown_version` and `shown_factor` are the versions of the account and of its second factor that
+    the page showed.
+    """
 
     action = TextField()
     shown_version = TextField()

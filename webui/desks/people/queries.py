@@ -21,7 +21,8 @@ _REGIONS: Final = """
 SELECT region AS code, string_agg(location, ', ' ORDER BY location) AS name
 FROM app.location_region GROUP BY region ORDER BY region
 """
-# Ids rise with time. Sorted by id, a row stays on its page while its number `times` grows.
+# Sort by id, which rises with the time of the first refusal. A further equal refusal changes
+# `last_at` and `times`, and must not move the row to another page.
 _REFUSED: Final = """
 SELECT id, kind, account, source, address, reason, times, first_at, last_at FROM app.refusal
 WHERE (%(account)s = '' OR account = %(account)s)
@@ -65,6 +66,9 @@ class RefusedFilters:
 
 
 def refused_requests(filters: RefusedFilters, *, before: int | None) -> list[Refused]:
-    """Return up to 51 refusals, newest first; with `before`, only refusals with a lower id."""
+    """Return up to 51 refusals, newest first: one more than a page, to show if more follow.
+
+    With `before`, return only refusals with a lower id.
+    """
     parameters = {"account": filters.account, "day": filters.on, "before": before}
     return select(_REFUSED, parameters | {"most": PAGE_ROWS + 1}, Refused)

@@ -72,7 +72,7 @@ def _fits(person: Person, text: str) -> bool:
 
 def _account_manager(request: HttpRequest) -> AccountManager:
     user = request.user
-    assert isinstance(user, User)  # noqa: S101 -- `requires` let only people through
+    assert isinstance(user, User)  # noqa: S101 -- `requires` has refused people without a login
     return account_manager_of(user)
 
 

@@ -33,7 +33,11 @@ ORDER BY c.id DESC LIMIT %(rows)s OFFSET %(start)s
 
 @dataclass(frozen=True, slots=True)
 class PriceChange:
-    """One written price and the price before it."""
+    """One written price, and the price before it: `before_minor`, None for the first price.
+
+    `is_newest` is True if no price of the item starts later. `last_id` is the id of the price of
+    the item that was written last.
+    """
 
     id: int
     inv_key: str
@@ -55,7 +59,7 @@ class PriceChange:
 
     @property
     def undone_to_minor(self) -> int | None:
-        """The price a rollback would write now (domain.md 6.4); None if no rollback is possible."""
+        """The price that a rollback would write now (domain.md 6.4); None if none is possible."""
         if not self.is_newest or self.kind == "rollback" or self.before_minor is None:
             return None
         if self.cost_minor is None or self.margin_permille is None or self.tax_bp is None:

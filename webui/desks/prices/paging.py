@@ -46,7 +46,7 @@ def filters_of(request: HttpRequest, views: Sequence[str]) -> Filters:
 
 
 def heads_of(filters: Filters) -> list[Heading]:
-    """Return the headings; the heading of the sorted column reverses the direction."""
+    """Return the headings. The link of the sorted column's heading reverses the direction."""
     query = replace(filters, sort=DEFAULT_SORT).as_query()
     return headings(_COLUMNS, filters.sort, query, default=DEFAULT_SORT)
 

@@ -102,20 +102,21 @@ def price_rows(inv_key: str) -> list[PriceRow]:
 
 
 def priced_item(inv_key: str) -> PricedItem | None:
-    """Return the values that bound the prices of a ranged item; None if it is not ranged."""
+    """Return the limits of the prices of a ranged item; None if the item is not ranged."""
     return select_one(_ITEM, {"key": inv_key}, PricedItem)
 
 
 def prior_prices(inv_key: str, *, prior_rule: str) -> dict[int, int | None]:
-    """Return the prior price of each shown row that reduces the price, by row id.
+    """Return {row id: prior price} for each of the newest 200 rows that reduces the price.
 
-    It is the lowest price of the 30 days before the reduction, or None if `prior_price` finds no
-    price. It may come from a row that is older than the 200 shown rows.
+    The prior price is the lowest price of the 30 days before the reduction, in minor units. With
+    the rule `progressive`, these are the days before the first of several reductions in a row. It
+    is None if no price was in force in these days.
     """
     whole = timeline(inv_key)
     found = {}
     for row in whole[-MOST_ROWS:]:
-        # A row with the same time was never in force if it was written before this row.
+        # Leave out rows with the same time: this row, or a later one, replaces them at that time.
         from_us = row.effective_from_us
         before = tuple(each for each in whole if each.effective_from_us < from_us)
         old = before[-1] if before else None
@@ -143,8 +144,9 @@ def undone_to_minor(rows: Sequence[PriceRow], regular_minor: int | None, floor: 
 def last_id(rows: Sequence[PriceRow]) -> int:
     """Return the id of the price that was written last, 0 without rows.
 
-    A form repeats this id, and is refused if another person has written a price since. The row
-    that starts last can have a smaller id: a newly written price may start before a scheduled one.
+    A form sends this id. The ledger refuses the form if a newer price exists. Rows are ordered by
+    their start, so the first row can have a smaller id: a price may be written after a scheduled
+    price, but start before it.
     """
     return max((row.id for row in rows), default=0)
 

@@ -115,7 +115,8 @@ def _card(proposal: selectors.PriceProposal, refusal: Refusal | None) -> dict[st
         "terms": lines(proposal.terms),
         "waits_because": waits_because,
         "refusal": mine,
-        # After a refusal, show the input again, even if another person's decision is on its way.
+        # After a refusal, show the input again, even if workers are about to process a decision of
+        # another person.
         "shows_forms": proposal.status == "open" and (proposal.actionable or mine is not None),
         "reason": mine.form.get("reason", "") if mine else "",
         "days": mine.form.get("days", "7") if mine else "7",

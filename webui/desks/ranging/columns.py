@@ -1,7 +1,7 @@
-"""The columns of a new item's policy. The page and the form both read this list of columns.
+"""The columns of a new item's policy, which the page and the form both read.
 
-The form asks only for what a person decides when an item is ranged. Every other column of
-`item_location` takes its default. An empty field also takes the default of its column.
+The form has only columns that a person decides when they range an item. Every other column of
+`item_location` gets its default, and so does a column whose field is empty.
 """
 
 from collections.abc import Iterable
@@ -32,7 +32,10 @@ def _in(families: Iterable[Family], **others: str) -> Use:
 
 
 def _read(column: str, **others: str) -> tuple[Use, ...]:
-    """Return the conditions under which the rules read the column. One true condition is enough."""
+    """Return conditions for `Field.used`. The rules read the column if one of them is true.
+
+    `others` are values that other fields must also have.
+    """
     typed = [family for family in _ORDERING if column in family.typed]
     uses = (
         _in([family for family in typed if family.computed], levels="fixed"),
@@ -47,9 +50,9 @@ def _read(column: str, **others: str) -> tuple[Use, ...]:
 
 
 def _days_read(column: str, label: str) -> Field:
-    """Return a field for a time span, stored in hundredths of a day.
+    """Return a field for a time span, with the conditions that `_read` returns for its column.
 
-    `_read` gives its conditions: the cases in which the rules read the column.
+    The span is stored in hundredths of a day.
     """
     return _days(column, label, *_read(column))
 

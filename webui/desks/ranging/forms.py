@@ -20,7 +20,7 @@ OPENINGS: Final = (
 
 
 class FormerField(HiddenField):
-    """An input of earlier versions of the page. A form that has it, even empty, is refused."""
+    """An input that only earlier versions of the page have. A form with this input is refused."""
 
     @override
     def to_python(self, value: object) -> None:
@@ -35,7 +35,8 @@ class PolicyForm(PageForm):
 
     def __init__(self, data: Mapping[str, Any]) -> None:
         super().__init__(data)
-        # Earlier versions of the page had inputs in hundredths, with the full names of the columns.
+        # Inputs of earlier versions have the full names of the columns. Their values are in
+        # hundredths, so a page that is still open in a browser would send wrong values.
         former = [field.column for field in FIELDS if field.has_decimals]
         self.fields |= {column: FormerField(required=False) for column in former}
         self.fields |= {field.name: field.form_field() for field in FIELDS}

@@ -15,12 +15,12 @@ Use = dict[str, tuple[str, ...]]
 class Field(NamedTuple):
     """A column of `item_location` with its label.
 
-    With `options`, people choose one of these pairs (value, label). Without options, they type a
-    number. It may have decimals only if the column ends in `_minor` (money), `_centidays` (time
+    `options` are the pairs (value, label) to choose from. Without options, people type a number.
+    The number may have decimals only if the column ends in `_minor` (money), `_centidays` (time
     spans), `_permille` or `_bp` (per cent).
 
-    `used` states when the rules read this field: always if `used` is empty, else if one of its
-    conditions is true. A condition is true if every field that it names has a listed value.
+    The rules read this field if `used` is empty, or if one of the conditions in `used` is true. A
+    condition is {name of a field: values}. It is true if each of its fields has one of its values.
     """
 
     column: str
@@ -33,7 +33,10 @@ class Field(NamedTuple):
 
     @property
     def used_text(self) -> str:
-        """`used` for the page: `replenish_family=RS,RsS levels=fixed | replenish_family=par`."""
+        """The conditions in `used` as text: `replenish_family=RS,RsS levels=fixed | levels=…`.
+
+        A blank means and, a bar means or. The page's script hides fields by this text.
+        """
         return " | ".join(
             " ".join(f"{name}={','.join(values)}" for name, values in use.items())
             for use in self.used
@@ -41,7 +44,7 @@ class Field(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The name of the field in the form."""
+        """The name of the field in the form: the column without the suffix of its unit."""
         name = self.column
         for suffix in ("_minor", "_centidays", *_PARTS):
             name = name.removesuffix(suffix)
@@ -53,7 +56,7 @@ class Field(NamedTuple):
         return self.name != self.column
 
     def form_field(self) -> forms.Field:
-        """Return the form field for the input, which may be empty. The ledger checks options."""
+        """Return the form field, whose input may be empty. The ledger checks a chosen option."""
         if self.options:
             return TextField()
         if not self.has_decimals:

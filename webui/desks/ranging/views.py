@@ -1,7 +1,7 @@
-"""Ranging a new item: its policy and opening stock, which resolve the task "Unknown item".
+"""The page that ranges an item: it gives the item a policy and an opening stock.
 
 Tills also sell items that are not ranged. Their sales change stock, but the rules decide nothing
-without a policy. Ranging gives the item its policy (docs/domain.md 2.3, 2.4).
+without a policy (docs/domain.md 2.3, 2.4). Ranging such an item ends its task "Unknown item".
 """
 
 from typing import Any, Final
@@ -52,7 +52,7 @@ def _show(request: HttpRequest, form: Typed, refusal: str, status: int) -> HttpR
         "suppliers": suppliers(),
         "sections": shown_sections(form),
         "openings": OPENINGS,
-        # If the item has facts, goods may be on the shelf that were never counted.
+        # An item with facts may have units on the shelf that nobody has counted.
         "opening": form.get("opening") or (ZERO if on_hand is None else "unknown"),
         "on_hand_units": on_hand,
         "name": form.get("name") or select_value(_NAME, {"sku": sku}) or "",
@@ -64,9 +64,9 @@ def _show(request: HttpRequest, form: Typed, refusal: str, status: int) -> HttpR
 
 
 def _amounts(form: Typed) -> str:
-    """Return cost and regular price as one text, which a person confirms.
+    """Return the typed cost and regular price as one text: `4.20 / 9.99`.
 
-    If the person then types other amounts, they need another confirmation.
+    A person confirms this text. Other amounts give another text, which needs a new confirmation.
     """
     return " / ".join(form.get(name) or "none" for name in ("cost", "regular"))
 
