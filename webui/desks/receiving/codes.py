@@ -8,10 +8,9 @@ from webui.readmodel.codes import codes_of
 
 
 def scan_codes(rows: Sequence[TypedRow]) -> str:
-    """Return the codes of the rows as JSON: `{code: [SKU, units of one scan]}`.
+    """Return the codes of the rows' items as JSON: `{code: [SKU, units of one scan]}`.
 
-    A GTIN has 14 digits. Of suppliers' codes, only the codes of the order's supplier are included,
-    in capital letters.
+    The codes are GTINs with 14 digits, and codes of the order's supplier in capital letters.
     """
     suppliers = {row.row.line.sku: row.row.line.supplier for row in rows}
     return json.dumps(

@@ -32,14 +32,19 @@ REST: Final = "rest"
 class AcceptForm(PageForm):
     """The button that was pressed to receive a delivery.
 
-    The button decides whether empty rows arrived as expected or stay open.
+    With `rest`, the units of empty rows have arrived as expected. With `typed`, empty rows stay
+    open.
     """
 
     accept = CodeField((REST, "typed"), rule=gettext_noop("rest or typed"))
 
 
 class RowPart(PageForm):
-    """Base of forms of one row. Its inputs have the row's name as suffix: `received-12-0`."""
+    """Base of forms of one row. The names of its inputs end with the name of the row.
+
+    For example, `received-12-7` belongs to order line 12 and its announced shipment 7. Without an
+    announced shipment, the name ends with 0.
+    """
 
     @override
     def add_prefix(self, field_name: str) -> str:
@@ -67,7 +72,8 @@ class RowForm(RowPart):
         super().__init__(data, prefix=name)
         self._expected_units = expected
         for field in ("received", "damaged", "reason"):
-            # A plain text would be taken for a column's name, which has no SKU and no translation.
+            # Messages name the refused field by this label. A plain text would count as the name of
+            # a column. A `Message` is translated, and names the SKU of the row.
             self.fields[field].label = Message(
                 "%(field)s of %(sku)s", field=Message(field), sku=sku
             )
@@ -93,7 +99,7 @@ class RowForm(RowPart):
             self._refuse("reason", None, self._missing_reason(received, damaged))
 
     def _missing_reason(self, received: int, damaged: int) -> Message:
-        """Return the refusal of a row without a reason. One reason covers the whole row."""
+        """Return the rule for a row without a reason; a row has one reason for all its units."""
         units = {
             "expected": f"{self._expected_units:,}",
             "received": f"{received:,}",
@@ -141,7 +147,10 @@ class ExpectedDelivery:
 
 
 def expected_rows(lines: Iterable[Line], announced: Iterable[Announced]) -> list[ExpectedDelivery]:
-    """Return the announced deliveries of each line, or else one delivery of its open units."""
+    """Return one row per announced delivery; a line without any has one row for its open units.
+
+    Draft lines have no row.
+    """
     of_line: dict[int, list[Announced]] = {}
     for goods in announced:
         of_line.setdefault(goods.line_id, []).append(goods)
@@ -179,7 +188,7 @@ def shown_rows(typed: Typed, lines: Iterable[Line]) -> list[ExpectedDelivery]:
 
 @dataclass(frozen=True, slots=True)
 class TypedRow:
-    """A row with the input that a person typed before the form was refused."""
+    """A row, and the input that a person typed in it before the form was refused."""
 
     row: ExpectedDelivery
     received: str = ""
@@ -221,10 +230,10 @@ def _typed(name: str, typed: Mapping[str, str]) -> tuple[str, str, str]:
 
 
 def typed_receipts(rows: Iterable[ExpectedDelivery], typed: Typed) -> list[LineReceipt]:
-    """Return the receipts in the form.
+    """Return the receipts in the form, at least one; raise `ServiceError` for a refused value.
 
-    If the field `accept` is `rest`, the units of an empty row have arrived as expected. If it is
-    `typed`, an empty row has no receipt. Units that differ from the expected ones need a reason.
+    An empty row has a receipt only if the button was `rest`: then its units have arrived as
+    expected. Units that differ from the expected ones need a reason.
     """
     takes_rest = AcceptForm(typed).cleaned()["accept"] == REST
     forms = [

@@ -97,7 +97,10 @@ GROUP BY l.order_ref, l.location
 
 
 def due_page(place: Place, *, location: str, text: str) -> Page[DueOrder]:
-    """Return one page of orders with open units; `text` is an order or a code of an item."""
+    """Return one page of orders with open units.
+
+    `text` is the reference of an order, or an SKU or code of an item; an empty text selects all.
+    """
     sql = f"""WITH d AS ({_DUE}), shown AS ({KEYS.shown_sql("FROM d WHERE true", place)})
         SELECT d.*, shown.mark FROM d JOIN shown ON shown.key = d.key ORDER BY shown.place"""  # noqa: S608 -- constants of this module
     return cut(select(sql, _given(location, text) | parameters(place), DueOrder), place)
@@ -112,8 +115,8 @@ def due_orders(
 ) -> list[DueOrder]:
     """Return up to `rows` orders with open units, earliest due first, for the API.
 
-    `after` is the last order of the previous page: its due day, reference and location. So an order
-    that has been received meanwhile doesn't shift the next page.
+    `after` is the due day, reference and location of the last order on the previous page. An order
+    that was received since then doesn't shift the next page.
     """
     place = "(coalesce(d.due_on, 'infinity'), d.order_ref, d.location)"
     behind = f"{place} > (coalesce(%(due_on)s::date, 'infinity'), %(order_ref)s, %(store)s)"

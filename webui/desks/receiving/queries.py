@@ -1,4 +1,4 @@
-"""Queries of an order to receive: announced deliveries, receipts."""
+"""Queries of an order's announced deliveries and of its receipts."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -32,7 +32,10 @@ def announced(order_ref: str) -> list[Announced]:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """One receipt: goods that arrived for a line of an order."""
+    """One receipt: goods that arrived for a line of an order.
+
+    `order_units` are the units of the receipt that reduce the open units of the line.
+    """
 
     id: int
     line_id: int
@@ -65,7 +68,7 @@ class Receipt:
 
 
 def receipts(order_ref: str) -> list[Receipt]:
-    """Return the newest 200 receipts of an order."""
+    """Return the newest 200 receipts of an order, newest first."""
     return select(
         """SELECT s.id, s.purchase_order_line_id AS line_id, s.sku, coalesce(p.name, s.sku) AS name,
                   s.shipped_units, s.received_units, s.damaged_units, s.order_units, s.received_at,

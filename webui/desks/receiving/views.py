@@ -36,7 +36,8 @@ from webui.shell.page import render_page
 
 LONGEST_REF = 200
 LONGEST_ID = 18
-# Accepting the rest books only the rows that the page shows. The page then shows further rows.
+# The largest number of rows on a page. *Accept the rest* books only the shown rows; afterwards the
+# page shows further rows.
 PAGE_ROWS = 100
 
 
@@ -133,7 +134,7 @@ def _card(
         "anchor": f"receipt-{receipt.id}",
         "is_mine": is_own and receipt.is_fresh,
         "command_id": uuid4(),
-        # A receipt of another program may have a reason in its own words.
+        # Offer also the present reason: another program may have booked a receipt with any text.
         "reasons": [*REASONS, *({known, typed} - {"", *REASONS})],
         "reason": typed,
         "refusal": refusal if is_refused else None,

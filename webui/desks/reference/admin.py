@@ -23,7 +23,7 @@ _LABELS = {role.code: role.label for role in ROLES}
 
 @admin.register(Product, site=site)
 class ProductAdmin(WrittenTable):
-    """Items of the catalogue."""
+    """The admin's table of products."""
 
     plural = gettext_noop("Products")
     note = gettext_noop(
@@ -42,7 +42,7 @@ class ProductAdmin(WrittenTable):
 
 @admin.register(Location, site=site)
 class LocationAdmin(WrittenTable):
-    """Stores and warehouses."""
+    """The admin's table of locations: stores and warehouses."""
 
     plural = gettext_noop("Locations")
     note = gettext_noop("To give a person access to a store, use the desk People.")
@@ -60,7 +60,10 @@ class LocationAdmin(WrittenTable):
 
 @admin.register(Supplier, site=site)
 class SupplierAdmin(WrittenTable):
-    """Codes and names of suppliers. Buyers change the terms on the suppliers desk."""
+    """The admin's table of suppliers, with codes and names.
+
+    Buyers change the terms of a supplier on the suppliers desk.
+    """
 
     plural = gettext_noop("Suppliers")
     note = gettext_noop(
@@ -100,7 +103,7 @@ class PersonAdmin(ReadTable):
 
     @admin.display(description=gettext_noop("roles"))
     def roles(self, row: User) -> str:
-        """Return the roles by name."""
+        """Return the roles of the person, sorted and separated by commas."""
         return ", ".join(sorted(group.name for group in row.groups.all())) or gettext("no role")
 
     @admin.display(description=gettext_noop("state"), ordering="is_active")
@@ -133,7 +136,7 @@ class RoleAdmin(ReadTable):
 
     @admin.display(description=gettext_noop("label"))
     def label(self, row: Group) -> str:
-        """Return the name of the role for people."""
+        """Return the label of the role: `Purchasing lead` for `lead`."""
         return gettext(_LABELS[row.name]) if row.name in _LABELS else row.name
 
     @admin.display(description=gettext_noop("rights"))

@@ -28,13 +28,13 @@ class GtinForm(ReferenceForm):
         fields = ("code", "sku", "pack_units", "is_active")
 
     def clean_code(self) -> str:
-        """Return a GTIN with 14 digits. Any other text stays unchanged; the service refuses it."""
+        """Return a GTIN with 14 digits. Return any other text unchanged: the service refuses it."""
         return gtin14_or(digits_in(self.cleaned_data["code"]))
 
 
 @admin.register(Gtin, site=site)
 class GtinAdmin(WrittenTable):
-    """GTINs of products and of their cases."""
+    """The admin's table of GTINs, which belong to units or to cases of a product."""
 
     import_name = "codes-import"
     plural = gettext_noop("GTINs")
@@ -58,7 +58,7 @@ class GtinAdmin(WrittenTable):
 
 @admin.register(SupplierCode, site=site)
 class SupplierCodeAdmin(WrittenTable):
-    """Suppliers' codes of products."""
+    """The admin's table of suppliers' codes."""
 
     import_name = "codes-import"
     plural = gettext_noop("Codes of suppliers")

@@ -32,8 +32,8 @@ class ReferenceForm(_Form):
     def validate_unique(self) -> None:
         """Do nothing, because the service checks uniqueness.
 
-        A second click sends the same values again. The service recognises this; a check here would
-        report the values of the first click as taken.
+        The second click of a double click sends the same values again, which the service
+        recognises. A check here would refuse them, because the first click has added them.
         """
 
     @override
@@ -72,7 +72,8 @@ class LinesInput(Textarea):
 
     @override
     def value_from_datadict(self, data: Mapping[str, Any], files: Any, name: str) -> Any:
-        # Convert before the field checks the length: browsers count a line break as one character.
+        # Convert before the field checks the length. Browsers count a line break as one character,
+        # so the server must count it as one, too.
         sent = super().value_from_datadict(data, files, name)
         return sent.replace("\r\n", "\n") if isinstance(sent, str) else sent
 

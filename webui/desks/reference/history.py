@@ -28,7 +28,7 @@ class PastChange(LoggedAction):
 
     @property
     def values(self) -> list[str]:
-        """The columns with their values: `Name: “Mug”, was “Cup”`."""
+        """One text per changed column: `Name: “Mug”, was “Cup”`."""
         return [_moved_text(name, *pair) for name, pair in self.detail.items()]
 
 

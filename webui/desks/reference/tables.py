@@ -39,7 +39,10 @@ class ReadTable(_Admin):
     def address(
         self, route: str, view: View, name: str, methods: tuple[str, ...] = READ
     ) -> URLPattern:
-        """Return a route of this table, with the access rule of the site."""
+        """Return a route of this table with the site's access rule; other `methods` get 405.
+
+        The route is named `APP_MODEL_NAME`, for example `ledger_product_changelist`.
+        """
         opts = self.opts
         name = f"{opts.app_label}_{opts.model_name}_{name}"
         return path(route, self.admin_site.guarded(view, methods), name=name)
@@ -66,10 +69,10 @@ class ReadTable(_Admin):
 
     @override
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest | None = None) -> bool:
-        """Allow only the list's filters. Other lookups would reveal a hidden column bit by bit.
+        """Return True only for the list's filters, and for the comparisons in their links.
 
-        For a filter, allow only the comparisons that the filters' links use. `department__regex=(`
-        would be an error in Postgres.
+        By other lookups, a person could find out the values of a hidden column. Other comparisons,
+        such as `department__regex=(`, could be errors in Postgres.
         """
         column, _, comparison = lookup.partition("__")
         return column in self.list_filter and comparison in _COMPARISONS

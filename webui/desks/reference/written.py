@@ -30,7 +30,7 @@ from webui.desks.reference.site import WRITE
 from webui.desks.reference.tables import Context, ReadTable
 from webui.shell.forms import CommandForm, PageForm
 
-# Attribute of a request that holds the refusal of the form's first attempt.
+# Attribute of a request. It holds the `LedgerError` with which the service refused the form.
 _REFUSAL: Final = "admin_refusal"
 # Inputs of Django's own admin pages, which this admin refuses.
 _NOT_OFFERED: Final = frozenset({"_saveasnew", IS_POPUP_VAR})
@@ -79,7 +79,8 @@ class WrittenTable(ReadTable):
         self, request: HttpRequest, obj: Model | None = None, change: bool = False, **kwargs: Any
     ) -> Any:
         form: Any = super().get_form(request, obj, change, **kwargs)
-        # Django creates a new form class for each request, so no other request gets the refusal.
+        # Django creates a new form class for each request, so a form of another request doesn't show
+        # this refusal.
         form.refusal = getattr(request, _REFUSAL, None)
         return form
 
@@ -188,11 +189,11 @@ class WrittenTable(ReadTable):
         return page
 
     def _shown(self, request: HttpRequest, code: str) -> str:
-        """Return the columns that a command changes (`described`), with their values, as JSON.
+        """Return the values that the person sees, as JSON {column: value} of `described`.
 
-        For a refused form, return the values that the form was rendered with. After a conflict,
-        return the current values: the page shows them, so the service compares the person's next
-        attempt with them.
+        The service compares them with the current values when the person saves. A refused form
+        keeps the values that it was rendered with. After a conflict, the page shows the current
+        values, so return these.
         """
         if request.method == "POST" and not self._is_conflict(request):
             return ShownForm(request.POST, self.described).text("shown")

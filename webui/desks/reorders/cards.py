@@ -40,9 +40,10 @@ class NeedCard:
     """A need with its arithmetic and the fields of its decisions.
 
     `far_units` is a quantity that was refused because it is far beyond the suggestion, else None. A
-    person can confirm it. `waits_because` is None for a need that no automatic rule considers.
-    `ignored` names the warnings that don't stop an automatic order. `order_ref` is the order of the
-    need, or empty. `transfer` is None if no location has spare units.
+    person can confirm it. `waits_because` has the reasons why no rule orders the need now; None for
+    a need that rules don't consider. `ignored` names the warnings that don't stop an automatic
+    order. `order_ref` is the order of the need, or empty. `transfer` is None if no location has
+    spare units.
     """
 
     proposal: ReorderProposal
@@ -70,6 +71,6 @@ class NeedCard:
 
     @property
     def is_automatic(self) -> bool:
-        """True if a rule orders the need, at once or when its reasons to wait have passed."""
+        """True if a rule will order the need: now, or when the reasons in `waits_because` end."""
         because = self.waits_because
         return because is not None and all(reason.code in PASSING for reason in because)

@@ -141,14 +141,17 @@ def _transferred(command: Command) -> str:
 
 
 def _parts(typed: Typed) -> list[Part]:
-    """Return the parts that were filled in."""
+    """Return the parts of a split order for which the person typed units."""
     parts = [PartForm(typed, number) for number in FIRST_PARTS]
     return [form.part() for form in parts if form.is_filled]
 
 
 @dataclass(frozen=True, slots=True)
 class Picked:
-    """The outcome of a command on picked needs: a message, and the needs that were not ordered."""
+    """The outcome of a command on picked needs: a message, and the needs that were not ordered.
+
+    `message` is empty if the page shows a notice about a send instead.
+    """
 
     message: str
     others: Sequence[NotOrdered]
@@ -191,7 +194,10 @@ def send_picked(form: PicksForm, user: User | AnonymousUser) -> Picked:
 
 
 def approve_picked(form: PicksForm, user: User | AnonymousUser) -> Picked:
-    """Approve the ticked needs, each at the revision that was shown: they become draft orders."""
+    """Approve the ticked needs, each at the revision that the page showed.
+
+    The approved needs become lines of draft orders.
+    """
     values = form.cleaned()
     needs, others = form.with_units(values["pick"])
     outcomes = (

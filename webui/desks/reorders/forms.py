@@ -90,9 +90,9 @@ class PickField(forms.Field):
 class PicksForm(PageForm):
     """The ticked needs, or the need whose button was pressed, and the typed packs of every row.
 
-    A row's field is named `packs-6@R:…` if the page showed packs of 6 units. So a later change of
-    the pack doesn't change the quantity that the person saw. `meant` has the confirmed quantities,
-    each as `units@reorder_id`.
+    The input for packs of 6 units has the name `packs-6@R:…`, which ends with the need's id. So a
+    later change of the pack doesn't change the quantity that the person saw. `meant` has the
+    confirmed quantities, each as `units@reorder_id`.
     """
 
     pick = PicksField()
@@ -140,9 +140,10 @@ class PicksForm(PageForm):
     def with_units(
         self, picks: Sequence[ApproveReorder]
     ) -> tuple[list[ApproveReorder], list[NotOrdered]]:
-        """Return the picked needs with the typed units, and the needs with refused packs.
+        """Return (needs with their typed units, needs whose packs are refused).
 
-        Packs are refused if the typed text isn't a whole number from 1.
+        A need without an input for packs keeps its proposed units. Packs are refused if the typed
+        text isn't a whole number from 1.
         """
         packs, meant = self._packs(), self.cleaned()["meant"]
         good: list[ApproveReorder] = []

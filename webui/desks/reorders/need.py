@@ -62,7 +62,7 @@ def _show(request: HttpRequest, reorder_id: str, refusal: Refusal | None) -> Htt
         return render_page(request, "reorders/none.html", nothing, status=404)
     card = _card(found, refusal)
     if refusal is not None and not card.shows_forms:
-        # Another decision was faster, and this need has left the list. Go on with the next one.
+        # Another decision has closed this need. Show the list, where the person can decide others.
         return show_desk(request, refusal)
     context = {
         "card": card,
@@ -83,7 +83,8 @@ def _card(found: selectors.ReorderProposal, refusal: Refusal | None) -> NeedCard
         proposal=found,
         arithmetic=need_steps(found.terms),
         refusal=refusal,
-        # After a refusal, show the input again, even if another person's decision is on its way.
+        # After a refusal, show the input again, even if workers are about to process a decision of
+        # another person.
         shows_forms=found.actionable or (refusal is not None and found.status == "open"),
         units=form.get("units", "") if refusal else found.quantity_units,
         far_units=_far_units(found, form),
@@ -118,7 +119,7 @@ def _far_units(found: selectors.ReorderProposal, form: Typed) -> int | None:
 
 
 def _ignored(found: selectors.ReorderProposal) -> str:
-    """Return the names of the warnings that don't stop an automatic order (domain.md 7)."""
+    """Return the need's warnings that don't stop an automatic order, as one text (domain.md 7)."""
     warnings = (
         (BELOW_ZERO, found.on_hand_units is not None and found.on_hand_units < 0),
         (MAYBE_MISSING, is_phantom_suspect(found.inv_key)),
@@ -129,7 +130,10 @@ def _ignored(found: selectors.ReorderProposal) -> str:
 def _transfer(
     found: selectors.ReorderProposal, form: Typed, sources: dict[str, list[Source]]
 ) -> TransferOffer | None:
-    """Return the transfer form, with refused input if any; None if no location has spare units."""
+    """Return the fields of the form for a transfer; None if no location has spare units.
+
+    After a refusal, the fields have the typed texts.
+    """
     spare = sources.get(found.reorder_id)
     if not spare:
         return None

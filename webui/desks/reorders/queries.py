@@ -48,9 +48,10 @@ class Overview:
 
 
 def overview(*, view: str, location: str, supplier: str, most: int) -> Overview:
-    """Return the overview of one view with these filters, with numbers capped at `most`.
+    """Return the overview of one view with these filters.
 
-    One statement fetches all values, which saves a round trip to Postgres for each value.
+    The numbers of needs are capped at `most`, and the number of draft orders at 1,000. One
+    statement fetches all values, which saves a round trip to Postgres for each value.
     """
     total = selectors.counted_reorders(view=view, location=location, supplier=supplier, most=most)
     parts = {
@@ -68,7 +69,7 @@ def overview(*, view: str, location: str, supplier: str, most: int) -> Overview:
 
 
 def desk_version() -> str:
-    """Return a version that changes when any need or send changes."""
+    """Return a text that changes when any need or send changes."""
     return str(select_value(_VERSION))
 
 
@@ -80,7 +81,7 @@ class _Named:
 
     @property
     def name(self) -> str:
-        """Item and location in words; the id of a need that no longer exists."""
+        """Item and location in words: `Kettle at Dublin`. The id of a need that doesn't exist."""
         if self.location is None:
             return self.item
         return gettext("%(name)s at %(location)s") % {"name": self.item, "location": self.location}
@@ -102,7 +103,7 @@ LEFT JOIN retail.location lo ON lo.code = r.location WHERE r.reorder_id = ANY(%(
 
 
 def names_of(report: Sequence[NotOrdered]) -> list[Reported]:
-    """Return the needs that were not ordered, with the names of their items, by reason."""
+    """Return the needs that were not ordered, with the names of their items, grouped by reason."""
     if not report:
         return []
     ids = [one.reorder_id for one in report]
@@ -149,8 +150,9 @@ class Source:
     units: int
 
 
-# A location can spare available-to-sell units as long as its base position stays above the reorder
-# point. So sending these units opens no need there. Units of planned transfers are subtracted.
+# A location can spare units that are available to sell, as long as its base position stays above
+# the reorder point. So a transfer of these units opens no need there. Units that it must send by
+# planned transfers are subtracted.
 _SPARE: Final = """
 SELECT s.sku, s.location, coalesce(l.name, s.location) AS name, spare.units
 FROM read_model.stock s
@@ -170,7 +172,7 @@ ORDER BY s.sku, spare.units DESC, s.location
 
 
 def sources_of(needs: Sequence[ReorderProposal]) -> dict[str, list[Source]]:
-    """Return up to five other locations with spare units, most units first, by id of the need."""
+    """Return {id of a need: up to five other locations with spare units, most units first}."""
     if not needs:
         return {}
     found = select(_SPARE, {"skus": sorted({need.sku for need in needs})}, Source)

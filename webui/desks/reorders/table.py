@@ -28,10 +28,10 @@ DEFAULT_SORT: Final = "urgency"
 class NeedRow(Covered, Decidable):
     """One need with the figures of its row.
 
-    `section` is 0 if a person should look at the need, else 1. `mark` is the value of the sorted
-    column as text. `held_until_us` is the end of a hold, in µs since 1970 UTC. The hold began when
-    this need was snoozed, rejected or ordered with too few units. The field is None if the item is
-    in no such hold.
+    `section` is 0 if a person should look at the need, else 1. `urgency` is 0 for an item that is
+    sold out, 1 if the stock ends before a delivery, else 2. `mark` is the value of the sorted
+    column as text. `held_until_us` is the end of the hold that this need has caused, in µs since
+    1970 UTC; None without such a hold.
     """
 
     reorder_id: str
@@ -102,10 +102,11 @@ class Total:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A page of the table: view, filters, sort, and the cursor of the row before or after the page.
+    """A page of the table: view, filters, sort and position.
 
-    A sort that begins with `-` is descending. At most one of `after` and `before` has a cursor.
-    Without a cursor, this is the first page, with needs of every section.
+    A sort that begins with `-` is descending. `after` is the cursor of the row before the page, or
+    `before` that of the row after it. Without a cursor, this is the first page, with needs of every
+    section.
     """
 
     view: str
@@ -138,7 +139,8 @@ SORTS: Final = frozenset(_SORTS)
 # True if an open task asks to count the item because it may be missing.
 PHANTOM_SQL: Final = """EXISTS (SELECT FROM app.task t WHERE t.kind = 'phantom_suspect'
     AND t.subject = {key} AND t.cleared_at IS NULL AND t.opened_at IS NOT NULL)"""
-# A cover in days is units / rate. `_COVERED` is its dividend, for centidays and a rate in micro.
+# A cover in days is units / rate. `_COVERED` / rate_micro is the cover in hundredths of a day: the
+# factor 10^8 comes from 100 centidays a day and from the rate in millionths of a unit.
 _IS_COVERED: Final = "(v.rate_micro > 0 AND s.sku IS NOT NULL)"
 _COVERED: Final = """(greatest(0, s.available_to_sell_units)
         + greatest(0, s.in_transit_units))::numeric * 100000000"""
@@ -153,11 +155,12 @@ _REASONS: Final[Mapping[str, str]] = {
 }
 _CASES: Final = ", ".join(f"CASE WHEN {rule} THEN '{code}' END" for code, rule in _REASONS.items())
 ATTENTION_SQL: Final = f"array_remove(ARRAY[{_CASES}], NULL) || r.flags"
-# For all needs, Postgres evaluates these conditions without building the array of codes.
+# The section in SQL. It repeats the conditions, because building the array of codes for every need
+# would be slower.
 _SECTION_SQL: Final = f"""CASE WHEN {" OR ".join(f"({rule})" for rule in _REASONS.values())}
         OR cardinality(r.flags) > 0 THEN {LOOK_AT} ELSE {ROUTINE} END"""
-# Urgency 1 is a cover in centidays below the lead time. The rule is written as a product, because
-# Postgres divides numerics slowly: floor(x / r) < L is x < L·r.
+# Urgency 1 is a cover in centidays below the lead time: floor(x / r) < L. This is the same as
+# x < L·r. The SQL has the product, because Postgres divides numerics slowly.
 URGENCY_SQL: Final = f"""CASE WHEN NOT {_IS_COVERED} THEN 2
         WHEN s.available_to_sell_units <= 0 THEN 0
         WHEN {_COVERED} < v.lead_time_centidays::numeric * v.rate_micro THEN 1 ELSE 2 END"""
@@ -216,8 +219,8 @@ def counted_open(*, most: int) -> str:
     return f"SELECT count(*) FROM ({few}) few"  # noqa: S608 -- the line above
 
 
-# Totals and order need three values of every need. Postgres computes them once, and reads the other
-# values of the shown needs only.
+# Totals and sort order need three values of every need: section, sorted value and money. Postgres
+# computes them once, and reads all other values only for the shown needs.
 _CHOSEN: Final = """
 WITH needs AS MATERIALIZED (
     SELECT r.reorder_id, {section} AS section, {value} AS sorted, {money} AS value_minor
@@ -276,7 +279,10 @@ class _Order:
 
 
 def without_crafted_cursor(wanted: Wanted) -> Wanted:
-    """Return `wanted`, or its first page if the cursor doesn't have the form of this sort."""
+    """Return `wanted`, or its first page if its cursor doesn't have the format of this sort.
+
+    People can edit the cursor in the URL.
+    """
     _, kind = _SORTS[wanted.order.column]
     is_one = _cursor(wanted.before or wanted.after, kind) is not None
     return wanted if is_one else replace(wanted, after="", before="")
@@ -304,7 +310,10 @@ def need_page(wanted: Wanted, rows: int) -> NeedPage:
 
 
 def _needs(ids: Sequence[str], wanted: Wanted, order: _Order) -> list[NeedRow]:
-    """Return the rows of these needs. Leave out needs that have left the view in the meantime."""
+    """Return the rows of these needs in the order of the page.
+
+    Leave out needs that left the view between the two queries.
+    """
     where, given = _conditions(wanted)
     columns = _COLUMNS.format(section=order.section, value=order.value)
     sql = f"""{columns} {_BY_KEY} WHERE r.reorder_id = ANY(%(ids)s) AND {" AND ".join(where)}

@@ -194,7 +194,7 @@ def _filters(wanted: Wanted) -> dict[str, object]:
 
 
 def _first(wanted: Wanted) -> dict[str, object]:
-    """Return the query of the first page with these filters and this sort."""
+    """Return the query parameters of the first page with these filters and this sort."""
     return sorted_query(_filters(wanted), wanted.order, default_sort(wanted.view))
 
 
@@ -204,7 +204,7 @@ def _first_page(wanted: Wanted) -> str:
 
 
 def query_of(request: HttpRequest) -> str:
-    """Return the query of the list that the person came from, for links and forms."""
+    """Return the query string of the list that the person came from, for links and forms."""
     kept = ("view", "location", "supplier", "sort", "after", "before")
     return urlencode({name: request.GET[name] for name in kept if request.GET.get(name)})
 
@@ -242,16 +242,15 @@ def _section(
         number=shown[0].section,
         rows=[typed.row(need) for need in shown],
         total=counted.get(shown[0].section) or _total_of(wanted, shown),
-        # A page with a cursor has one section; the first page has both sections.
+        # A page with a cursor shows one section. The link to the first page leads to both sections.
         pages=replace(pages, first=_first_page(wanted)),
     )
 
 
 def _total_of(wanted: Wanted, shown: Sequence[NeedRow]) -> Total | None:
-    """Return the total of the shown rows, for a section that the query of totals didn't return.
+    """Return the total of the shown rows, or None for the view of closed needs.
 
-    This happens if all needs of the section close between the two queries.
-    For the view of closed needs, return None.
+    The page uses it for a section without a total, which the query of totals didn't return.
     """
     if wanted.view == "closed":
         return None
@@ -298,7 +297,7 @@ def approve(request: HttpRequest) -> HttpResponse:
 
 
 def _kept(form: PicksForm, one: str) -> dict[str, str]:
-    """Return the typed packs of the refused need, for a page without a row of that need."""
+    """Return the typed packs of the refused need, for a page that doesn't show the need's row."""
     return {"packs": form.packs.get(one, "")} if one else {}
 
 
@@ -307,10 +306,11 @@ def _back(request: HttpRequest) -> str:
 
 
 def after_decision(request: HttpRequest, reorder_id: str) -> str:
-    """Return the URL of the list, at the row after this need. Call this before the decision.
+    """Return the URL of the list, with the row to show next as fragment.
 
-    With the row in the URL, a long list doesn't scroll to its top after every decision. The row is
-    the next one of the same section. After the section's last need, it is the row before.
+    Call this before the decision. The row is the next one of the same section; for the last need of
+    a section, the row before. Without the fragment, a long list would scroll to its top after every
+    decision.
     """
     if NextCardForm(request.POST).cleaned()["next"]:
         return _back(request)  # the redirect adds the row that the form names
