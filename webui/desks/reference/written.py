@@ -79,8 +79,8 @@ class WrittenTable(ReadTable):
         self, request: HttpRequest, obj: Model | None = None, change: bool = False, **kwargs: Any
     ) -> Any:
         form: Any = super().get_form(request, obj, change, **kwargs)
-        # Django creates a new form class for each request, so a form of another request doesn't show
-        # this refusal.
+        # Django creates a new form class for each request. So a form of another request doesn't
+        # show this refusal.
         form.refusal = getattr(request, _REFUSAL, None)
         return form
 

@@ -1,1 +1,1 @@
-"""Sends that wait for ten seconds, with the notice that the buyer's desks show."""
+"""Sends, which wait for ten seconds, and the notice about them on the desks of buyers."""

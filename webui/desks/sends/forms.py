@@ -5,9 +5,9 @@ from webui.shell.forms import PageForm
 
 
 class SendActionForm(PageForm):
-    """The action on a send (orders that go out after ten seconds), and the desk to return to.
+    """The action on a send (request to order or send after ten seconds), and the desk to return to.
 
-    If the desk is `order`, the page of the order `ref` follows.
+    `desk` is `reorders`, `orders`, or `order` for the page of the order `ref`.
     """
 
     send = IdField()

@@ -48,14 +48,13 @@ GROUP BY s.id, s.made_by, s.status, s.due_at ORDER BY s.id DESC LIMIT 5
 
 @dataclass(frozen=True, slots=True)
 class Send:
-    """A send (request to send orders) of a person, which waits ten seconds or has ended.
+    """A send (request to order needs or to send orders), which waits ten seconds or has ended.
 
-    The notice about an ended send stays on the page until the person closes it.
-
-    `refs` are the orders that were sent, `picked` the draft orders that the person picked.
-    `left_ms` is the time until the deadline, `late_ms` the time since the deadline. `refused` has
-    one entry per item that was not sent: subject, reason, product, location and `is_open`. Orders
-    have no product and no location. `is_open` is False for a need that is answered or closed.
+    `kind` is `need` or `order`. `refs` are the orders that were sent, and `picked` the draft orders
+    that the person picked. `left_ms` is the time until the deadline, and `late_ms` the time since
+    it. `refused` has one dict per item that was not sent, with the keys subject, reason, product,
+    location and is_open. For an order, product and location are None. `is_open` is False for a
+    need that is answered or closed.
     """
 
     id: int
@@ -73,27 +72,31 @@ class Send:
 
     @property
     def of_orders(self) -> set[str]:
-        """The orders that the send is about, as far as they are known."""
+        """The references of the picked draft orders, and of the orders that were sent."""
         return {*self.refs, *self.picked}
 
     @property
     def is_late(self) -> bool:
-        """True if the deadline passed more than 5 s ago: a waiting send is then overdue."""
+        """True if the deadline passed more than 5 s ago. A waiting send is then overdue."""
         return self.late_ms > _LATE_MS
 
     @property
     def left(self) -> list[dict[str, Any]]:
-        """The items that were not sent and that still wait for a person."""
+        """The items that were not sent and that still wait for a person. Each has a `name`."""
         return [_named(one) for one in self.refused if one["is_open"]]
 
     @property
     def settled(self) -> list[dict[str, Any]]:
-        """The needs that were not ordered because they had been answered or had closed before."""
+        """The needs that weren't ordered, because they were answered or closed before."""
         return [_named(one) for one in self.refused if not one["is_open"]]
 
     @property
     def kind_of_notice(self) -> str:
-        """The CSS class of the notice: an error if nothing was sent, a warning if a part was."""
+        """The CSS class of the notice.
+
+        It is `error` if nothing was sent, and `warning` if the send waits or only a part was sent.
+        Otherwise it is `success`.
+        """
         if self.status == "waiting":
             return "warning"
         if not self.items and (self.left or self.status == "lapsed"):
@@ -121,7 +124,7 @@ _LATE_MS: Final = 5_000
 
 
 def _named(item: dict[str, Any]) -> dict[str, Any]:
-    """Return the item with its name in the person's language; an order's name is its subject."""
+    """Return the item with the key `name`: `Kettle at Dublin`, or the reference of an order."""
     if item["product"] is None:
         return item | {"name": item["subject"]}
     name = gettext("%(name)s at %(location)s") % {
@@ -132,7 +135,7 @@ def _named(item: dict[str, Any]) -> dict[str, Any]:
 
 
 def sends_of(person: str) -> Sequence[Send]:
-    """Return up to 5 sends, newest first: waiting sends, and this person's ended sends.
+    """Return up to 5 sends, newest first: waiting sends of all people, and ended ones of `person`.
 
     Ended sends are left out if they were undone, ended more than a day ago, or if the person has
     closed the notice.

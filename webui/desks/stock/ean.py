@@ -5,9 +5,9 @@ from typing import Final
 from ledger.items.gtin import shortest
 from webui.desks.stock.barcode import path_of
 
-# Widths of space, bar, space and bar of each digit on the left side, with odd parity. With even
-# parity, the widths are reversed. On the right side, a digit has the same widths but begins with a
-# bar.
+# By digit: widths of space, bar, space and bar on the left side, with odd parity. With even parity,
+# a digit has these widths in reverse order. On the right side, it has the widths of odd parity, but
+# begins with a bar.
 _ODD: Final = ["3211", "2221", "2122", "1411", "1132", "1231", "1114", "1312", "1213", "3112"]
 # The first digit of EAN-13 has no bars: the parities of the next six digits encode it.
 _PARITY: Final = (
@@ -16,13 +16,16 @@ _PARITY: Final = (
 )
 _GUARD: Final = "111"
 _MIDDLE: Final = "11111"
-# Modules of white that a scanner needs on either side.
+# Width of the white quiet zone that a scanner needs on either side, in modules.
 QUIET: Final = 11
 _EAN_8, _EAN_13 = 8, 13
 
 
 def has_ean(gtin: str) -> bool:
-    """Return True if a 14-digit GTIN fits EAN-8 or EAN-13. An outer case's GTIN may not fit."""
+    """Return True if a GTIN with 14 digits has a form with 8 or 13 digits.
+
+    The GTIN of a case may begin with another digit than 0. Then it has no shorter form.
+    """
     return len(shortest(gtin)) in (_EAN_8, _EAN_13)
 
 

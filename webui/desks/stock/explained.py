@@ -17,7 +17,7 @@ from webui.readmodel import explain as selectors
 
 @dataclass(frozen=True, slots=True)
 class ShownLine:
-    """One line as text; the `is_step` lines add up to the next `is_sum` line."""
+    """One line as text. Lines with `is_step` add up to the next line with `is_sum`."""
 
     label: str
     text: str
@@ -39,7 +39,8 @@ class ShownSection:
 class Explained:
     """All sections of the explanation, and the source of the explained state.
 
-    `gaps` names sums that don't add up; it is empty unless the rules have a defect.
+    `came_from` is "worker" or "read model". `gaps` names sums that don't add up. It is empty unless
+    the rules have a defect.
     """
 
     sections: tuple[ShownSection, ...]
@@ -48,7 +49,10 @@ class Explained:
 
 
 def explained(level: selectors.Item, live: LiveKey) -> Explained:
-    """Return the explanation of the worker's state, or else of the read model's state."""
+    """Return the explanation of a key by its state in the worker, or else in the read model.
+
+    `level` is the key's row of the read model, and `live` the answer of the worker.
+    """
     state, as_of_us, came_from = state_of(level, live)
     has_windows = live.state is not None
     found = {
@@ -69,7 +73,10 @@ def explained(level: selectors.Item, live: LiveKey) -> Explained:
 
 
 def state_of(level: selectors.Item, live: LiveKey) -> tuple[KeyState, int | None, str]:
-    """Return the worker's state, else the read model's, with its as-of time and its source."""
+    """Return (state, as-of time in µs since 1970 UTC, "worker" or "read model").
+
+    The state comes from the worker if it has answered, else from the read model.
+    """
     if live.state is not None:
         return live.state, live.as_of_us, "worker"
     state, _dropped = decode_level(level.state.encode())

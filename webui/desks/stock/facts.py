@@ -16,7 +16,7 @@ _MOST_DIGITS: Final = 9
 
 @dataclass(frozen=True, slots=True)
 class FactPage:
-    """Some facts of a key.
+    """Some facts of a key, and its `newest` fact of all.
 
     `opening_units`, the changes by the facts of the page and `newer_units` add up to `total_units`.
     """
@@ -56,12 +56,15 @@ class FactPage:
 
     @property
     def newer_to(self) -> int:
-        """The position (`fact_page`) of the last fact on the page with the next newer facts."""
+        """The argument `to` of `fact_page` for the next newer facts; 0 without facts."""
         return self.facts[-1].place + explain.FACTS_SHOWN if self.facts else 0
 
 
 def fact_page(inv_key: str, to: int | None = None) -> FactPage:
-    """Return facts in business order up to and including position `to`, by default the newest."""
+    """Return up to 25 facts in business order, which end with the fact number `to`.
+
+    The first fact of the key has number 1. Without `to`, the page ends with the newest fact.
+    """
     found = tuple(explain.facts(inv_key, to=to))
     if to is None:
         return FactPage(found, found[-1] if found else None)
@@ -70,7 +73,7 @@ def fact_page(inv_key: str, to: int | None = None) -> FactPage:
 
 
 def position_from_query(request: HttpRequest) -> int | None:
-    """Return the position in the query string, or None for the newest facts."""
+    """Return the parameter `to` of the URL for `fact_page`, or None for the newest facts."""
     given = request.GET.get("to", "")
     if given.isascii() and given.isdigit() and len(given) <= _MOST_DIGITS and int(given):
         return int(given)

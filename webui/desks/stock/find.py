@@ -21,7 +21,8 @@ _SORTS: Final = (
     (selectors.MOST, gettext_noop("most units first")),
     (selectors.BY_NAME, gettext_noop("by name")),
 )
-# Only the pages Find and Scan may use the camera: `webui.config.permissions` denies it elsewhere.
+# This header allows the camera on the pages Find and Scan. `webui.config.permissions` denies it on
+# all other pages.
 _CAMERA: Final = "camera=(self), microphone=(), geolocation=()"
 
 

@@ -19,7 +19,7 @@ MOST_PERMILLE: Final = 1000
 class PolicyForm(PageForm):
     """The columns that the person may change, and their values that the page showed.
 
-    An amount is typed in major units, so its input is named without `_minor`.
+    People type an amount in major units, so its input has the name of the column without `_minor`.
     """
 
     auto_max = MoneyField(high=AMOUNT_MAX, label=gettext_noop("Automatic limit"))

@@ -111,14 +111,14 @@ def _status_of(inv_key: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class DeskLink:
-    """A link to a desk that can act on this item."""
+    """A link to a desk with this item, for example to count it."""
 
     label: str
     url: str
 
 
 def _desks(request: HttpRequest, location: str, sku: str) -> list[DeskLink]:
-    """Return the installed desks that this person may open, with links for this item."""
+    """Return links for this item to the desks that the person may open."""
     may = abilities(request.user)
     query = urlencode({"location": location, "sku": sku})
     return [

@@ -19,7 +19,8 @@ from webui.readmodel.stock import PAGE_ROWS, StockRow, stock_rows
 from webui.shell.page import render_page
 
 MOST_COPIES: Final = 50
-# A module is a CSS pixel, 0.26 mm. A barcode with more modules doesn't fit on a 63.5 mm label.
+# A module (width of the narrowest bar) is a CSS pixel: 0.26 mm. A barcode with more modules doesn't
+# fit on a label of 63.5 mm.
 _MOST_MODULES: Final = 230
 
 

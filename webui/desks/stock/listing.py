@@ -75,7 +75,7 @@ def order_of(request: HttpRequest) -> Order:
 
 
 def place_of_address(request: HttpRequest, order: Order) -> Place:
-    """Return the list position in the URL, or the start if it doesn't fit this sort order."""
+    """Return the position in the URL; the start of the list if it doesn't fit this sort order."""
     given = request.GET
     backwards = "before" in given
     value, key = split_cursor(given.get("before" if backwards else "after", ""))
@@ -94,7 +94,7 @@ class StatusCount:
 
 
 def status_counts(filters: Filters, sums: Totals) -> list[StatusCount]:
-    """Return the number of rows by status, without the status `ok` and without numbers of 0."""
+    """Return the number of rows for each status that has rows; leave out the status `ok`."""
     query = filters.as_query()
     return [
         StatusCount(status, gettext(LABELS[status]), items, address(narrower, reverse("stock")))
@@ -107,7 +107,11 @@ def status_counts(filters: Filters, sums: Totals) -> list[StatusCount]:
 def addresses(
     filters: Filters, order: Order, page: StockPage, places: Mapping[str, str], *, is_sortable: bool
 ) -> dict[str, Any]:
-    """Return the URLs of chips, headings, statuses, neighbouring pages and the export."""
+    """Return the context of the list's links: `export_url`, `chips`, `headings` and `pages`.
+
+    `is_sortable` is False if the list is too long to be sorted by a column; headings are then no
+    links. `places` has the names of locations by code.
+    """
     base, query, sort = reverse("stock"), filters.as_query(), Sort(order.column, order.descending)
     shown = COLUMNS if is_sortable else [replace(column, name="") for column in COLUMNS]
     has_rows = bool(page.rows)

@@ -1,7 +1,7 @@
-"""An item's policy on its page, and the policy's columns that a person may change there.
+"""The policy of an item on its page, with a form for some of its columns.
 
-People who manage orders set the value up to which rules may order. People who decide prices set
-whether rules write prices. Ranging or jobs write every other column, so it is read-only here.
+People with the right *manage orders* set the value up to which rules may order. People with the
+right *decide prices* set if rules write prices. The page shows all other columns without a form.
 """
 
 import json
@@ -24,17 +24,17 @@ _FIELDS_OF: Final = {
 
 
 def fields_of(may: frozenset[str]) -> tuple[str, ...]:
-    """Return the columns that a person with these abilities may change."""
+    """Return the columns that a person with the rights `may` may change."""
     return tuple(name for ability, names in _FIELDS_OF.items() if ability in may for name in names)
 
 
 def policy_card(
     policy: Policy | None, may: frozenset[str], refusal: Refusal | None
 ) -> dict[str, Any]:
-    """Return the policy for the template: labels for its codes, and a form if the person may edit.
+    """Return the policy for the template, with a form if the person may change a column.
 
-    `policy_shown` holds the current values, also after a refusal. The ledger compares the next
-    attempt with these values, because they are the ones that the person saw last.
+    `policy_shown` holds the current values of these columns as JSON, also after a refusal. The
+    person sees these values. When the form is sent, the ledger compares them with the policy.
     """
     if policy is None:
         return {"policy": None}

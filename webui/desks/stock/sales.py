@@ -1,4 +1,4 @@
-"""Sales of a key over its ten-minute windows: hopping totals and sessions."""
+"""Sales of a key, from its ten-minute windows: sums over the last hours and days, and sessions."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -11,7 +11,7 @@ SESSIONS_SHOWN: Final = 12
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """The sales of the last hour, 24 hours or 7 days: a hopping window with the span's label."""
+    """The sales of the last hour, 24 hours or 7 days, with the name of this time span."""
 
     name: str
     hop: Hop
@@ -21,8 +21,9 @@ class Span:
 class SalesViews:
     """The sales that a page shows.
 
-    A session is a series of sales without a gap of 30 minutes. `covered_from_us` is the start of
-    the oldest known window, in microseconds since 1970 UTC.
+    A session is a series of sales without a gap of 30 minutes. `sessions` has the newest 12, newest
+    first, of `session_count`. `covered_from_us` is the start of the oldest known window, in µs
+    since 1970 UTC.
     """
 
     spans: tuple[Span, ...]
@@ -34,7 +35,8 @@ class SalesViews:
 def sales_views(inv_key: str, as_of_us: int) -> SalesViews:
     """Return the units of the last hour, 24 hours and 7 days, and the sessions of those 7 days.
 
-    The spans end at the newest commit of the key's partition, so units become 0 when sales stop.
+    All time spans end with the last window that was over at `as_of_us`, the as-of time of the key's
+    partition in µs. So the units become 0 after sales have stopped.
     """
     longest_us = max(span for _, span in SPANS)
     end_us = last_hop_end_us(as_of_us)

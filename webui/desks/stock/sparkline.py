@@ -1,4 +1,4 @@
-"""Bar charts as integer SVG geometry, without scripts."""
+"""Bar charts as SVG with integer coordinates, which need no script."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -39,7 +39,10 @@ def bars(windows: Sequence[Window]) -> list[Bar]:
 
 
 def small_bars(units: Sequence[int]) -> str:
-    """Return the bars of a list row and their baseline as one SVG path, to keep the page small."""
+    """Return one bar per number, and a baseline, as one SVG path for a row of a list.
+
+    One path keeps the page small.
+    """
     highest = max(units, default=0) or 1
     step = SMALL_WIDTH + SMALL_GAP
     baseline = f"M0 {SMALL_HEIGHT}h{step * len(units) - SMALL_GAP}v{BASELINE}H0z"

@@ -36,9 +36,10 @@ LABELS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A key as its page shows it.
+    """The data of a key that its page shows.
 
-    `level` is its row of the read model, `page` has its facts, and `live` is its state in a worker.
+    `level` is the key's row of the read model. `page` has some of its facts. `live` is the worker's
+    answer with its state.
     """
 
     inv_key: str
@@ -55,14 +56,17 @@ class Shown:
 
     @property
     def history(self) -> History:
-        """The facts of 90 days up to the later of the level's as-of time and the newest fact."""
+        """The facts of 90 days, which end with the day of the newest fact or of the as-of time.
+
+        The later of the two days counts.
+        """
         newest_us = us_of(self.page.newest.business_at) if self.page.newest else 0
         as_of_us = 0 if self.level is None else self.level.as_of_us
         return history(self.inv_key, max(as_of_us, newest_us))
 
 
 def tab_of(request: HttpRequest) -> str:
-    """Return the tab in the query string, or the first one."""
+    """Return the tab in the query string, or `stock` if there is none."""
     wanted = request.GET.get("tab", "")
     return wanted if wanted in LABELS else "stock"
 

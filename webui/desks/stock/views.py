@@ -52,7 +52,8 @@ _EXPORTED: Final = [
 def stock(request: HttpRequest) -> HttpResponse:
     """Show the stock list: search, filters, sums, 50 items a page in the chosen order."""
     filters, asked = filters_of(request), order_of(request)
-    # With a person's only store as filter, the list has the same rows, and Postgres uses an index.
+    # Filter by the person's only store, if they have only one. The list has the same rows, but
+    # Postgres can use an index.
     in_store = searched(replace(filters, location=filters.location or home_store(request)))
     sums = selectors.totals(in_store)
     order = asked if sums.is_complete else selectors.BY_KEY
@@ -92,7 +93,7 @@ class ListedRow:
 
     @property
     def sells_slowly(self) -> bool:
-        """True if the supply lasts longer than a year, although units were sold in the 24 hours.
+        """True if the stock lasts longer than a year, although units were sold in the 24 hours.
 
         The list then shows "over a year", because "hardly sells" would contradict these sales.
         """

@@ -1,7 +1,8 @@
 """Windows of a key with the sale lines that arrived after the window had closed (late lines).
 
-The read model has only the newest revision of a window. Late lines in the ledger explain most of
-the revisions. Corrected and deleted sale lines explain the others; only the source log has them.
+The read model has only the newest revision of a window. Most revisions come from late lines, which
+the ledger has. The others come from corrected and deleted sale lines: only the source log has the
+former values.
 """
 
 from collections.abc import Sequence
@@ -15,10 +16,7 @@ from webui.readmodel import explain
 
 @dataclass(frozen=True, slots=True)
 class ShownWindow:
-    """A ten-minute window, and the late lines that it counts.
-
-    A late line is a sale line that arrived after the window had closed.
-    """
+    """A ten-minute window, and the late lines that it counts."""
 
     window: explain.Window
     late: tuple[explain.Fact, ...]
@@ -30,7 +28,7 @@ class ShownWindow:
 
 
 def shown_windows(inv_key: str, windows: Sequence[explain.Window]) -> list[ShownWindow]:
-    """Return `windows` in their order, each with the late lines that it counts."""
+    """Return each of `windows`, in their order, with the late lines that it counts."""
     revised = [window.start_us for window in windows if window.window_revision]
     late = [fact for fact in explain.facts_of_windows(inv_key, revised) if fact.arrival == COUNTED]
     return [

@@ -1,4 +1,4 @@
-"""A histogram of lead times, one bar per day, as integer SVG geometry."""
+"""A histogram of lead times with one bar per day, as SVG with integer coordinates."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -14,7 +14,11 @@ CENTIDAYS_A_DAY: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """Receipts with the same lead time in days; the last bar may hold all longer lead times."""
+    """The number of receipts whose lead time has the same number of full days.
+
+    The last bar may also have all receipts with longer lead times. `x`, `y` and `height` are in SVG
+    units.
+    """
 
     label: str
     receipts: int
@@ -24,7 +28,10 @@ class Bar:
 
 
 def distribution(centidays: Sequence[int]) -> list[Bar]:
-    """Return bars of receipts by full days of lead time, from 0 to 29, and one for 30 or more."""
+    """Return one bar for each number of full days, from 0 to the longest lead time in `centidays`.
+
+    The last possible bar is the one for 30 days or more. Without lead times, there is no bar.
+    """
     days = Counter(max(0, one) // CENTIDAYS_A_DAY for one in centidays)
     if not days:
         return []

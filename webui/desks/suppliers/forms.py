@@ -54,7 +54,7 @@ class TermsForm(PageForm):
     address = TextField()
 
     def clean_is_active(self) -> bool:
-        """Return True if the box was sent, with any value."""
+        """Return True if the browser sent the box, with any value: it sends only ticked boxes."""
         return "is_active" in self.data
 
     @property

@@ -10,7 +10,7 @@ from webui.readmodel.alphabet import alphabetic
 from webui.shell.keyset import Keys, Page, Place, Sortable, cut, parameters
 from webui.shell.listing import Column, Sort
 
-# In descending order, a supplier without a value comes last.
+# The sort value of a scorecard without a figure: in descending order, it comes last.
 _NONE: Final = -1
 KEYS: Final = Keys(
     {
@@ -65,7 +65,7 @@ class Totals:
 
 
 def card_page(place: Place, *, supplier: str, location: str) -> Page[ListedCard]:
-    """Return one page of the scorecards of a supplier and a location; "" selects all."""
+    """Return one page of the scorecards of a supplier and a location; an empty text selects all."""
     columns, _, source = CARD_SQL.partition("FROM")
     sql = f"""WITH shown AS ({KEYS.shown_sql(_FROM, place)})
         {columns}, shown.key, shown.mark FROM {source}

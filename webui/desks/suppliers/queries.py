@@ -30,7 +30,7 @@ class SupplierTerms:
 
 @dataclass(frozen=True, slots=True)
 class DayBox:
-    """The box of one day of the week."""
+    """The box of one weekday: its name, for example `Mon`, and True if it is ticked."""
 
     name: str
     is_on: bool
@@ -41,8 +41,8 @@ class ShownTerms:
     """The stored terms, and the texts in the fields of the form.
 
     After a refusal, the fields have the texts that the person typed. `shown` holds the stored terms
-    as JSON, also after a refusal. The ledger compares the next attempt with `shown`, because these
-    are the terms that the person saw last.
+    as JSON, also after a refusal. When the form is sent, the ledger compares `shown` with its own
+    terms. So it detects a change by another person.
     """
 
     stored: SupplierTerms

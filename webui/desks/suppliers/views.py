@@ -104,7 +104,7 @@ def terms(request: HttpRequest) -> HttpResponse:
     def show(message: str, status: int) -> HttpResponse:
         return _show(request, code, Refusal(code, message, form.typed, status))
 
-    # A code that can't be part of a URL is refused. So nobody is redirected to the list.
+    # A code that can't be part of a URL has no page. Its form is refused, so `back` isn't used.
     is_code = bool(code) and code.isprintable()
     target = reverse("supplier", args=[code]) if is_code else reverse("suppliers")
     back = f"{target}?{request.GET.urlencode()}#terms"

@@ -12,7 +12,7 @@ from webui.readmodel.figures import age_text, cover_text
 
 register = template.Library()
 
-# Beyond a year, a number of days only shows that the item hardly sells.
+# A longer cover isn't shown as a number of days: it only means that the item hardly sells.
 LONGEST_COVER_CENTIDAYS: Final = 36_500
 
 
@@ -21,7 +21,7 @@ class HasStatus(Protocol):
 
     @property
     def status(self) -> str:
-        """Its status, "waiting" until it has ended."""
+        """The status of the send: "waiting" until it has ended."""
 
 
 @register.filter
@@ -32,13 +32,16 @@ def amount(minor: int | None) -> str:
 
 @register.filter
 def lasts(centidays: int | None) -> str:
-    """Return the days that the stock lasts: `0.4 d`, `12 d`, or "hardly sells" beyond a year."""
+    """Return the days for which the stock lasts: `0.4 d` or `12 d`.
+
+    Return "hardly sells" for more than a year and for None.
+    """
     return gettext("hardly sells") if _hardly_sells(centidays) else cover_text(centidays)
 
 
 @register.filter
 def lasts_label(centidays: int | None) -> str:
-    """Return the label of `lasts` on a card: "Lasts", or an empty text before "hardly sells"."""
+    """Return the label before the text of `lasts`: "Lasts", or empty before "hardly sells"."""
     return "" if _hardly_sells(centidays) else gettext("Lasts")
 
 
@@ -54,7 +57,7 @@ def flagged(code: str) -> str:
 
 @register.filter
 def seconds(milliseconds: int) -> int:
-    """Return the seconds of a countdown, rounded up."""
+    """Return milliseconds as seconds, rounded up, for a countdown."""
     return -(-milliseconds // 1000)
 
 

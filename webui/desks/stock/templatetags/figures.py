@@ -42,7 +42,7 @@ def at(values: Mapping[str, str], key: str) -> str:
 
 @register.filter
 def utc(moment: datetime | None) -> str:
-    """Return an aware time as UTC text to the second, or a dash."""
+    """Return a time as UTC text to the second: `2026-11-21 10:42:07`; a dash for None."""
     return "–" if moment is None else figures.time_text(us_of(moment))
 
 
@@ -54,7 +54,7 @@ def status_label(status: str) -> str:
 
 @register.filter
 def status_meaning(status: str) -> str:
-    """Return one line with the condition of the status."""
+    """Return the condition of the status as text: "nothing available to sell"."""
     return gettext(figures.MEANINGS[status]) if status in figures.MEANINGS else ""
 
 
