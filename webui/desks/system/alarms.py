@@ -1,4 +1,4 @@
-"""Alarms: what is wrong now, since when, and what to do, worst first."""
+"""Alarms of the page System. Each states a present problem, its start, and what to do."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ from webui.translation.messages import translate
 BAD, WARN = "bad", "warn"
 RECENT_US: Final = 3_600_000_000
 _RESTART_CAPTURE: Final = "inventory restart capture"
-# By stage: what to do if the stage isn't OK, and the command for that (docs/roles/operator.md).
+# By stage: (what to do if the stage isn't OK, command to execute), as in docs/roles/operator.md.
 ADVICE: Final = {
     "Postgres": (
         gettext_noop("Restart the service that writes heartbeats."),
@@ -55,7 +55,10 @@ _NEW_GENERATION: Final = "inventory down && inventory generation --yes && invent
 
 @dataclass(frozen=True, slots=True)
 class Alarm:
-    """One alarm. `since_us` is None if no time was recorded. `command` or `url` may be empty."""
+    """One alarm. `severity` is `BAD` or `WARN`. `command` or `url` may be empty.
+
+    `since_us` is the start of the problem in µs since 1970 UTC, None if it isn't known.
+    """
 
     severity: str
     what: str
@@ -81,7 +84,7 @@ SELECT count(*)::int AS records, min(seen_at) AS oldest FROM (
 
 
 def ranked(alarms: Iterable[Alarm]) -> list[Alarm]:
-    """Return the alarms by severity, worst first, and within a severity from the oldest on.
+    """Return the alarms, those with severity `BAD` first. Equal severities begin with the oldest.
 
     Alarms without a time come last in their severity.
     """
@@ -105,7 +108,11 @@ def _of_stage(link: Link, now_us: int) -> Alarm:
 
 
 def _since(link: Link, now_us: int) -> int | None:
-    """Return the time of the stage's newest data, else of its error in the last hour, else None."""
+    """Return the start of a stage's problem in µs since 1970 UTC, or None.
+
+    It is the time of the stage's newest data. If this is not known, it is the time of the stage's
+    last error, but only of an error in the last hour.
+    """
     if link.age_us is not None:
         return now_us - link.age_us
     at_us = us_of(link.error.at) if link.error else 0
@@ -130,7 +137,10 @@ def of_slot(slot: Slot | None) -> list[Alarm]:
 
 
 def of_partitions(states: Sequence[str]) -> list[Alarm]:
-    """Return an alarm for partitions without a worker, and one for restoring or slow ones."""
+    """Return an alarm for partitions without a worker, and one for restoring or slow ones.
+
+    `states` has the state of each partition: `ok`, `slow` or `down`.
+    """
     without, slow = states.count("down"), states.count("slow")
     url = reverse("workers")
     found: list[Alarm] = []

@@ -1,4 +1,4 @@
-"""Entries of the audit log: who changed what, when, from which value to which.
+"""Entries of the audit log. An entry has a person's action, its time, and old and new values.
 
 Operators, analysts and managers see the entries of their stores. Each person also sees their own
 entries at any store.
@@ -25,7 +25,7 @@ from webui.translation.messages import translate
 ALL, STORES, MINE = "all", "stores", "mine"
 PAGE_ROWS: Final = 50
 _REFERENCE: Final = ("product", "location", "supplier", "gtin", "supplier_code")
-# Actions whose detail has [before, after] by column.
+# Actions whose `detail` has the form {column: [value before, value after]}.
 _MOVED: Final = frozenset(
     {
         *("policy", "supplier_terms", "set_roles", "set_places", "correct_receipt"),
@@ -37,7 +37,8 @@ _PAIR: Final = 2
 _CENTIDAYS: Final = "_centidays"
 # {field with the value after an action: field with the value before the action}
 _BEFORE: Final = {"limit_minor": "before_minor", "price_minor": "was_minor", "is_on": "was_on"}
-# Fields of the log whose own names would mislead: `price` is the id of a row, `is_on` a stop.
+# Labels of fields whose names would mislead. `price` is the id of a row of prices, not an amount.
+# `is_on` is True if rule-made prices are stopped.
 _NAMES: Final = {
     "price": gettext_noop("Number of the price"),
     "is_on": gettext_noop("Rule-made prices stopped"),
@@ -96,7 +97,8 @@ class Entry(LoggedAction):
     def item(self) -> tuple[str, str] | None:
         """Location and SKU if the object is an item at a location, else None."""
         location, _, sku = self.subject.partition("|")
-        # The code of a supplier has the form SUPPLIER|NUMBER, and a supplier may have any code.
+        # The subject of an entry about a supplier's code is `SUPPLIER|NUMBER`. It can look like
+        # `LOCATION|SKU`, because a supplier may have any code.
         is_code = self.action in _OF_SUPPLIER_CODES
         return None if is_code or not sku or location_problem(location) else (location, sku)
 
@@ -147,13 +149,13 @@ def _text(name: str, value: object) -> str:
 
 
 def entries(wanted: AuditFilter, whose: str, actor: str, before: int | None) -> list[Entry]:
-    """Return up to 51 entries, newest first; with `before`, only entries with a lower id.
+    """Return up to 51 entries, newest first: one more than a page, to show if more follow.
 
-    With `whose` "mine", return entries of `actor` at any store. Otherwise return entries of the
-    stores in the scope of the request.
+    With `before`, return only entries with a lower id. With "mine" as `whose`, return the entries
+    of `actor` at any store. Otherwise return the entries of the stores that the person may see.
 
     Raises:
-        OutOfScope: the filter names a location outside the scope.
+        OutOfScope: the filter names a location that the person may not see.
     """
     given = {
         **{name: getattr(wanted, name) for name in ("person", "object", "action", "location")},
@@ -172,7 +174,10 @@ def entries(wanted: AuditFilter, whose: str, actor: str, before: int | None) -> 
 
 
 def choices(may: Sequence[str] | frozenset[str]) -> tuple[str, ...]:
-    """Return the values of `whose` that a person with these abilities can choose, widest first."""
+    """Return the values of `whose` that a person with the rights `may` can choose.
+
+    The first value selects the most entries.
+    """
     if "see_audit" in may:
         return (ALL, MINE)
     return (STORES, MINE) if "see_audit_of_stores" in may else (MINE,)

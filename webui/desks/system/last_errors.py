@@ -1,4 +1,4 @@
-"""The last recorded error of each service, and of each stage of the chain."""
+"""The last recorded error of each service, and of each stage of the pipeline."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from typing import Final
 from ledger.kernel.rows import select
 from webui.live.stream import HUB
 
-# The services of each stage. A name that ends with a hyphen is the beginning of several names.
+# The services of each stage. `worker-` stands for all services whose names begin like this.
 SERVICES: Final = {
     "Postgres": ("postgres", "heartbeat"),
     "Debezium": ("connect", "connector", "capture"),
@@ -26,7 +26,10 @@ ORDER BY at DESC, service LIMIT 100
 
 @dataclass(frozen=True, slots=True)
 class LastError:
-    """The newest error of a service; `times` counts its errors, `repair` is a command or empty."""
+    """The newest error of a service. `times` is the number of its errors so far.
+
+    `repair` is the command to execute, or empty.
+    """
 
     service: str
     at: datetime

@@ -20,14 +20,14 @@ def admin() -> AdminClient:
     """Return a client whose calls end after the time limit of a probe."""
     servers = settings.CONNECTIONS.kafka_bootstrap
     timeout_ms = int(PROBE_S * 1000)
-    # Calls return the errors; the client's own log would repeat them each second.
+    # Calls raise the errors. The client's own log would also print each error every second.
     return AdminClient(
         {"bootstrap.servers": servers, "socket.timeout.ms": timeout_ms, "log_level": 0}
     )
 
 
 def ends(client: AdminClient, topic: str) -> dict[int, int]:
-    """Return the end offset of each partition of a topic."""
+    """Return {partition: end offset} of a topic. The end offset is that of the next new record."""
     described = client.list_topics(topic, timeout=PROBE_S).topics[topic]
     places: dict[Any, Any] = {
         TopicPartition(topic, number): OffsetSpec.latest() for number in described.partitions
@@ -59,7 +59,7 @@ def projector_lag() -> int | None:
 
 
 def none_without_broker(query: Callable[[], T]) -> T | None:
-    """Return the result of `query`, or None on a Kafka error, so that a page shows the rest."""
+    """Return the result of `query`, or None on a Kafka error. So a page can show the rest."""
     try:
         return query()
     except KafkaException:

@@ -24,7 +24,11 @@ from webui.readmodel.rejected import waiting
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """The state of the system at one moment."""
+    """The state of the system at one moment.
+
+    `served` is the number of partitions with a worker. `map_problem` is empty, or the reason why no
+    worker has answered. `others` are the errors of services that belong to no stage.
+    """
 
     links: list[Link]
     alarms: list[Alarm]

@@ -1,6 +1,6 @@
-"""Probes of the chain from Postgres to the screen, each with its own time limit.
+"""Probes of the stages from Postgres to the pages, each with its own time limit.
 
-A stage that does not answer is shown as down with its error; the page still renders.
+If a stage doesn't answer, the page System shows it as down, with its error.
 """
 
 import time
@@ -81,20 +81,20 @@ class _Automation:
 
 
 def with_errors(links: Sequence[Link], errors: Sequence[LastError]) -> list[Link]:
-    """Return the stages with the last error of their services; `errors` has the newest first."""
+    """Return the stages, each with the newest error of its services; `errors` are newest first."""
     return [replace(link, error=error_of(link.name, errors)) for link in links]
 
 
 def chain() -> list[Link]:
-    """Return all stages, probed in parallel."""
-    # Each probe has a thread, so the slow probes of Kafka and the workers delay no other probe.
+    """Return all stages in order, probed at the same time."""
+    # Each probe has a thread. So a slow probe, for example of Kafka, delays no other probe.
     with ThreadPoolExecutor(max_workers=len(_PROBES), thread_name_prefix="probe") as pool:
         asked = [(name, pool.submit(_closing(probe))) for name, probe in _PROBES]
         return [_answer(name, future) for name, future in asked]
 
 
 def _closing(probe: Callable[[], Link]) -> Callable[[], Link]:
-    """Return the probe wrapped so that it closes its thread's database connection."""
+    """Return a function that executes the probe and closes its thread's database connection."""
 
     def run() -> Link:
         try:
@@ -108,26 +108,29 @@ def _closing(probe: Callable[[], Link]) -> Callable[[], Link]:
 def _answer(name: str, future: "Future[Link]") -> Link:
     try:
         return future.result(timeout=PROBE_S * 2)
-    except Exception as failure:  # noqa: BLE001 -- every error of a link belongs on the page
+    except Exception as failure:  # noqa: BLE001 -- the page shows every error of a probe
         return Link(name, DOWN, _failure_text(failure), probed=False)
 
 
 def _failure_text(failure: Exception) -> str:
-    """Return the text for a failed stage.
+    """Return the text for a stage whose probe has failed.
 
-    Leave out the texts of errors that name addresses or accounts.
+    Texts of database errors are left out, because they name addresses and accounts.
     """
     if isinstance(failure, KafkaException):
         return Message(
             "%(what)s (%(error)s)", what=Message(_NO_BROKER), error=failure.args[0].str()[:200]
         )
     if isinstance(failure, DatabaseError):
-        return gettext_noop("the database does not answer")  # its text names addresses and roles
+        return gettext_noop("the database does not answer")
     return Message("no answer (%(error)s)", error=type(failure).__name__)
 
 
 def state_of_age(age_us: int | None) -> str:
-    """Return the state for an age of data: OK up to 3 s, SLOW up to 60 s, DOWN if older or None."""
+    """Return the state for an age of data: OK up to 3 s, SLOW up to 60 s, else DOWN.
+
+    None, an unknown age, also gives DOWN.
+    """
     if age_us is None or age_us > OFFLINE_US:
         return DOWN
     return OK if age_us <= FRESH_US else SLOW
@@ -198,11 +201,10 @@ def debezium() -> Link:
 
 
 def capture_report() -> tuple[str, list[tuple[str, str]]]:
-    """Return the problem of the service `capture`, and its details as pairs of name and text.
+    """Return (problem of the service `capture`, its details as pairs of name and text).
 
-    The problem is empty if all is well; if a person has paused the capture, it names that person.
-    The only detail is the number of repairs. Before the first heartbeat, problem and details are
-    empty.
+    The problem is empty if there is none. If a person has paused the capture, it names the person.
+    The only detail is the number of repairs. Before the first heartbeat, both are empty.
     """
     found = select_one(
         "SELECT detail FROM read_model.service_heartbeat WHERE service = 'capture'",
@@ -261,7 +263,7 @@ def workers() -> Link:
 def _worker_state(url: str) -> str:
     try:
         answer = httpx.get(f"{url}/readyz", timeout=PROBE_S / 3, trust_env=False)
-    except (httpx.HTTPError, httpx.InvalidURL) as failure:  # a setting may have a malformed address
+    except (httpx.HTTPError, httpx.InvalidURL) as failure:  # a setting may have an invalid URL
         return Message("no answer (%(error)s)", error=type(failure).__name__)
     return (
         gettext_noop("ready") if answer.status_code == httpx.codes.OK else gettext_noop("restoring")

@@ -57,9 +57,10 @@ class Proof:
 
 @dataclass(frozen=True, slots=True)
 class Prover:
-    """The last report of the service that makes a proof each night at `hour`.
+    """The last report of the prover, which makes a proof each night at `hour`.
 
-    All fields are None if it never reported; `hour` is None if proofs are off.
+    All fields are None without a report. `hour` is None if proofs are off. `age_us` is the age of
+    the report in µs.
     """
 
     at: datetime | None = None
@@ -68,14 +69,20 @@ class Prover:
     age_us: int | None = None
 
     def is_overdue(self, newest: Proof | None) -> bool:
-        """Return True if proofs are on and the newest proof is older than 36 hours."""
+        """Return True if proofs are on and the newest proof is older than 36 hours.
+
+        Without any proof, return False.
+        """
         if self.hour is None or self.now is None or newest is None:
             return False
         return self.now - newest.finished_at > OLDEST
 
 
 def proofs(*, only_different: bool = False, most: int = SHOWN) -> list[Proof]:
-    """Return the newest proofs. Only a person of all stores sees which keys differ."""
+    """Return the newest proofs, newest first.
+
+    `named` is empty unless the person may see all stores, because it names keys of every store.
+    """
     found = select(_PROOFS, {"only_different": only_different, "most": most}, Proof)
     return found if current().everywhere else [replace(proof, named=[]) for proof in found]
 

@@ -1,4 +1,4 @@
-"""Rows of the system pages: sums of late sales, partitions with their worker, lag and age."""
+"""Rows of the system pages: sums of late sales, and partitions with worker, lag and age."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from ledger.kernel.rows import select
 from ledger.kernel.sink_positions import as_of_by_partition
 
 RUNNING, UNKNOWN = "RUNNING", "UNKNOWN"
-# State of the status pill: a partition without a worker is down, a restoring one is slow.
+# By state of a partition in a worker's answer: its state on the page.
 STATES = {RUNNING: "ok", "RESTORING": "slow", UNKNOWN: "down"}
 MOST_BEHIND_S = 30.0  # the alarm threshold of docs/roles/operator.md
 _URGENCY: Final = ("down", "slow", "ok")
@@ -17,7 +17,7 @@ _URGENCY: Final = ("down", "slow", "ok")
 
 @dataclass(frozen=True, slots=True)
 class LateSales:
-    """Sums over the sales that arrived too late for any window."""
+    """Sums over the sales that no window counts, because they arrived too late."""
 
     records: int
     units: int
@@ -35,7 +35,11 @@ def late_sales() -> LateSales:
 
 @dataclass(frozen=True, slots=True)
 class PartitionRow:
-    """One partition; figures are None while no worker serves it."""
+    """One partition; its figures are None while no worker serves it.
+
+    `lag_text` is the time for which records wait: `0.4 s`. `age_us` is the age of the worker's
+    states in µs, and `read_model_age_us` that of the read model's rows.
+    """
 
     number: int
     worker: str | None
@@ -52,7 +56,7 @@ class PartitionRow:
 
 @dataclass(frozen=True, slots=True)
 class WorkerRow:
-    """The sums over one worker's partitions."""
+    """One worker: its partitions as text (`0, 3, 7`), sums over them, and their largest age."""
 
     worker: str
     partitions: str

@@ -31,7 +31,8 @@ from ledger.messages import Message, gettext_noop
 from ledger.tasks.service import RejectedRecord, mark_replayed
 
 SEND_S: Final = 10.0
-# An update of a row that was never counted repairs nothing: it takes back the former image, too.
+# Writing the row again doesn't repair the stock. For an update, workers take back the contribution
+# of the row's former image, but they have never counted this image.
 _REPAIR_PROGRAM: Final = gettext_noop(
     "repair the program that wrote the record; if `inventory verify` names the item, begin a new"
     " generation of the log"
@@ -53,10 +54,10 @@ WHAT_TO_DO: Final = {
 
 
 def instead_of(reason: str, content: bytes | memoryview | None) -> str:
-    """Return what to do if a replay can't repair a record of this reason, else an empty text.
+    """Return the next step if a replay can't repair a record of this reason, else an empty text.
 
-    `content` is the kept part of the record. The end of a long record is not kept, so nothing can
-    send it again.
+    `content` is the stored value of the record. Of a long record, only the beginning is stored, so
+    a replay can't send it.
     """
     if reason not in REPLAYABLE:
         return WHAT_TO_DO.get(reason, gettext_noop("nothing would change"))
@@ -69,9 +70,11 @@ def instead_of(reason: str, content: bytes | memoryview | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ReplayPreview:
-    """A rejected record beside the state of its row in Postgres and of its key in the workers.
+    """A rejected record, with the present state of its row in Postgres and of its key.
 
-    `instead` is the next step for a record that no replay can repair, else an empty text.
+    `ledger_units` is on-hand by the facts in Postgres, and `level_units` on-hand as workers have
+    computed it. Both are None for a key without a row in the read model. `instead` is the next step
+    for a record that no replay can repair, else an empty text.
     """
 
     id: str
@@ -107,7 +110,7 @@ class _RejectedRecord:
 
 @dataclass(frozen=True, slots=True)
 class _Level:
-    """On-hand of a key as the workers computed it; None before its first count."""
+    """On-hand of a key as workers have computed it."""
 
     on_hand_units: int | None
 
@@ -130,7 +133,10 @@ SELECT expected_units FROM app.expected_at(%s, date_trunc('second', clock_timest
 
 
 def preview(record_id: str) -> ReplayPreview:
-    """Return the facts to show to a person before they replay a record."""
+    """Return the data that a person sees before they replay a record.
+
+    Raise `ServiceError` if there is no such record.
+    """
     record = select_one(_REJECTED_RECORD, {"id": record_id}, _RejectedRecord)
     if record is None:
         refuse("record", record_id, gettext_noop("the id of a rejected record"))
@@ -183,9 +189,9 @@ def _row(table: str, image: Any) -> str:  # noqa: ANN401 -- an image as it came
 
 
 def replay(record_ids: Sequence[str], *, reason: str, actor: str) -> list[str]:
-    """Replay these records, one transaction each; return their ids.
+    """Replay these records, each in its own transaction; return their ids.
 
-    Raise `ServiceError` before anything is sent if a replay can't repair one of the records.
+    Raise `ServiceError` if a replay can't repair one of the records. Then no record is sent.
     """
     for record_id in record_ids:
         _refuse_useless(record_id)

@@ -21,7 +21,10 @@ FROM read_model.restore WHERE finished_at > clock_timestamp() - interval '24 hou
 
 @dataclass(frozen=True, slots=True)
 class PastRestore:
-    """One takeover of a partition. If `kept`, the worker still had the state and read nothing."""
+    """One restore of a partition by its new owner.
+
+    `kept` is True if the worker still had the newest state from earlier, so it read nothing.
+    """
 
     worker: str
     partition: int
@@ -36,7 +39,7 @@ class PastRestore:
 class RestoreTotals:
     """Restores of the last 24 hours: their number, and the longest time in seconds.
 
-    `kept` is the number of restores in which the worker still had the state.
+    `kept` is the number of restores in which the worker still had the newest state.
     """
 
     restores: int
@@ -45,7 +48,7 @@ class RestoreTotals:
 
 
 def past_restores() -> list[PastRestore]:
-    """Return the newest 50 restores."""
+    """Return the newest 50 restores, newest first."""
     return select(_RESTORES, {"most": SHOWN}, PastRestore)
 
 

@@ -7,11 +7,12 @@ from ledger.kernel.rows import select_one
 from webui.readmodel.figures import bytes_text
 
 SLOT: Final = "retail_cdc"
-# Thousandths of `max_slot_wal_keep_size` at which the page warns, and at which it raises the alarm.
-# At the limit itself Postgres discards the WAL, and all rows must be captured again.
+# The shares of `max_slot_wal_keep_size`, in thousandths, at which the page warns and raises the
+# alarm. If the retained WAL reaches this limit, Postgres discards WAL. Then Debezium must capture
+# all rows again.
 WARN_PERMILLE: Final = 250
 ALARM_PERMILLE: Final = 500
-# The limit that the page assumes if Postgres has none, because the disk is finite.
+# The limit that the page assumes if Postgres has none: then WAL could fill the disk.
 ASSUMED_LIMIT_BYTES: Final = 4 << 30
 _LOST: Final = frozenset({"lost", "unreserved"})
 _SLOT: Final = """
@@ -27,7 +28,11 @@ FROM pg_replication_slots WHERE slot_name = %(slot)s
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """The slot; its numbers of bytes are None if Postgres has discarded WAL that the slot needs."""
+    """Debezium's slot. Numbers of bytes are None if Postgres has discarded WAL that it needs.
+
+    Postgres keeps `retained_bytes` of WAL for the slot. Debezium has not confirmed
+    `unconfirmed_bytes` of WAL.
+    """
 
     slot_name: str
     active: bool
@@ -42,7 +47,7 @@ class Slot:
     def limit_bytes(self) -> int:
         """The number of retained WAL bytes at which Postgres discards WAL.
 
-        If Postgres has no limit, 4 GiB are assumed.
+        It is 4 GiB if Postgres has no limit.
         """
         configured = self.configured_bytes or -1
         return configured if configured > 0 else ASSUMED_LIMIT_BYTES
@@ -59,9 +64,10 @@ class Slot:
 
     @property
     def state(self) -> str:
-        """The state: `down` from `alarm_bytes` of retained WAL, `slow` from `warn_bytes`, or `ok`.
+        """The state: `down`, `slow` or `ok`.
 
-        It is also `down` if WAL that the slot needs is lost or no longer protected.
+        It is `down` if at least `alarm_bytes` are retained, or if Postgres has lost or may soon
+        delete WAL that the slot needs. It is `slow` if at least `warn_bytes` are retained.
         """
         retained = self.retained_bytes
         if retained is None or self.wal_status in _LOST or retained >= self.alarm_bytes:
@@ -70,7 +76,7 @@ class Slot:
 
     @property
     def retained_text(self) -> str:
-        """The retained WAL like `12.4 MiB`."""
+        """The size of the retained WAL as text: `12.4 MiB`."""
         return bytes_text(self.retained_bytes)
 
 

@@ -1,4 +1,4 @@
-"""Pages of the system: chain, workers, demand, one rejected record. Health checks for machines."""
+"""Pages of the system desk: stages, workers, demand, one rejected record. Health checks."""
 
 import json
 import time

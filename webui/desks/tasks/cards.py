@@ -1,4 +1,4 @@
-"""The parts of the tasks desk as its template reads them."""
+"""The rows and filters of the tasks desk, as its template reads them."""
 
 from dataclasses import dataclass
 from uuid import UUID
@@ -9,7 +9,10 @@ from webui.shell.desk import Refusal
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """A task with its text, a person's next step, and the refusal of that person's command."""
+    """A task with its text, the next step with its URL, and a refusal of the person's command.
+
+    `can_acknowledge` is True if the person may acknowledge the variance of a count.
+    """
 
     task: Task
     label: str
@@ -24,7 +27,7 @@ class Card:
 
 @dataclass(frozen=True, slots=True)
 class RoleFilter:
-    """A filter by role, with its number of open tasks."""
+    """A filter by role, with its number of open tasks as text: `12` or `1,000+`."""
 
     label: str
     url: str
@@ -34,7 +37,10 @@ class RoleFilter:
 
 @dataclass(frozen=True, slots=True)
 class KindFilter:
-    """A filter by kind, with its number of open tasks; `without` is the URL without the filter."""
+    """A filter by kind, with its number of open tasks as text: `12` or `1,000+`.
+
+    `without` is the URL of the list without this filter.
+    """
 
     label: str
     url: str

@@ -31,24 +31,28 @@ MICRO: Final = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of task: label, text of its numbers, next step, and the page of the next step."""
+    """A kind of task.
+
+    `describe` returns a text with the numbers of a task. `step` is the next step as text, and
+    `page` returns its URL.
+    """
 
     label: str
     describe: Callable[[Numbers], str]
     step: str
     page: Callable[[Task], str]
-    # The ability that the page requires. For a person without it, the task links to its item.
+    # The right that the page requires. Without this right, a person gets a link to the item.
     needs: str = SEE
 
     def text(self, task: Task, may: Collection[str]) -> str:
-        """Return the text of the task for a person with the abilities `may`."""
-        # People who may do the second count must not see the first, so that the second is blind.
+        """Return the text of the task for a person with the rights `may`."""
+        # Hide the numbers of the first count from people who may do the second one: it is blind.
         if task.detail.get("status") == "draft" and self.needs not in may:
             return gettext("A difference waits for a second blind count.")
         return self.describe(task.detail)
 
     def next_step(self, task: Task, may: Collection[str]) -> tuple[str, str]:
-        """Return the next step and its URL for a person with the abilities `may`."""
+        """Return (next step as text, its URL) for a person with the rights `may`."""
         if self.needs in may:
             return self.step, self.page(task)
         return (gettext("See its facts") if task.sku else gettext("See the pipeline")), _item(task)
@@ -109,8 +113,8 @@ def _phantom(numbers: Numbers) -> str:
     hours = windows // WINDOWS_AN_HOUR
     quiet = counted_text(hours, "hour") if hours else counted_text(windows * 10, "minute")
     expected = counted_text(int(numbers["lambda_micro"]) // MICRO, "unit")
-    # The next step is a blind count, so the text has no units on hand. It uses the demand before
-    # the last sale. Other pages show the present demand, which is lower.
+    # The next step is a blind count, so the text has no units on hand. The demand in the text is
+    # the one before the last sale. The present demand is lower, because nothing was sold since.
     return gettext(
         "The system shows units in stock, but none was sold in %(quiet)s of opening time. At the "
         "demand before the last sale, about %(expected)s would have been sold."
@@ -168,7 +172,7 @@ def _missing(numbers: Numbers) -> str:
     ) % {"decision": decision}
 
 
-# The decision that holds the need, by the state of its episode.
+# By state of a hold: the decision that caused it, in words.
 _HOLDS: Final = {
     "held-snoozed": gettext_noop("snoozed"),
     "held-rejected": gettext_noop("rejected"),

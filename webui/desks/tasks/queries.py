@@ -18,8 +18,8 @@ Numbers = Mapping[str, Any]
 class Task:
     """One open task.
 
-    `detail` has the numbers of the task's condition. If it names a supplier, it has the supplier's
-    name instead of the code.
+    `detail` has the numbers of the task's condition by name. Its key `supplier`, if it has one, has
+    the name of the supplier. `age_us` is the time since the task opened, in µs.
     """
 
     id: int
@@ -66,8 +66,8 @@ SELECT t.id, t.kind, t.subject, t.inv_key, t.location, t.sku, p.name, t.role,
        t.opened_at,
        (extract(epoch FROM clock_timestamp() - t.opened_at) * 1000000)::bigint AS age_us
 """
-# The task of a rejected record has no SKU, because its key can be any text. Its item has a name
-# only if the text is an item's key.
+# The task of a rejected record has no SKU, because the key of the record can be any text. If the
+# text is the key of an item, the join finds the name of this item.
 FROM_SQL: Final = """FROM app.task t LEFT JOIN retail.product p
         ON p.code = coalesce(t.sku, CASE t.kind WHEN 'rejected_record'
             THEN split_part(t.subject, '|', 2) END)
@@ -75,7 +75,7 @@ FROM_SQL: Final = """FROM app.task t LEFT JOIN retail.product p
 
 
 def open_tasks(kind: str) -> list[Task]:
-    """Return the oldest 200 open tasks of one kind."""
+    """Return the oldest 200 open tasks of one kind, oldest first."""
     where, parameters = conditions(TaskFilter(kind=kind))
     sql = f"""{COLUMNS_SQL} {FROM_SQL} WHERE {where}
         ORDER BY t.opened_at, t.id LIMIT {SHOWN_OF_ONE_KIND}"""
@@ -83,7 +83,10 @@ def open_tasks(kind: str) -> list[Task]:
 
 
 def numbers(task_filter: TaskFilter) -> list[Number]:
-    """Return the numbers of open tasks by role and kind, filtered by location only."""
+    """Return the number of open tasks for each role and kind, sorted by role and kind.
+
+    Of `task_filter`, only the location counts.
+    """
     where, parameters = conditions(TaskFilter(location=task_filter.location))
     sql = f"""
         SELECT each.role, each.kind, few.tasks

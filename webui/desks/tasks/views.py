@@ -1,4 +1,4 @@
-"""The tasks desk: open tasks with numbers and a next step, tasks of one's own roles first."""
+"""The tasks desk: open tasks with numbers and a next step. By default, it shows one's own tasks."""
 
 from collections.abc import Collection
 from typing import Final
@@ -97,7 +97,7 @@ def own_roles(user: User | AnonymousUser) -> tuple[str, ...]:
 
 
 def _total(task_filter: selectors.TaskFilter, found: list[selectors.Number]) -> Message:
-    """Return the number of tasks on all pages, with its noun."""
+    """Return the number of tasks on all pages with its noun: `3 open tasks`."""
     roles = task_filter.roles or tuple(ROLES)
     kinds = (task_filter.kind,) if task_filter.kind else tuple(KINDS)
     total = sum(n.tasks for n in found if n.role in roles and n.kind in kinds)

@@ -1,4 +1,4 @@
-"""Forms of the transfers desk. The reorders desk uses the form of a transfer's route, too."""
+"""Forms of the transfers desk. The reorders desk also uses `RouteForm`."""
 
 from ledger.items.scanned import typed_sku
 from ledger.messages import gettext_noop
@@ -55,7 +55,10 @@ class StepForm(PageForm):
 
 
 class ShipForm(PageForm):
-    """Units of a planned transfer that leave."""
+    """The units of a planned transfer that the source ships.
+
+    `beyond_stock` confirms that these units were sent although the source has fewer on hand.
+    """
 
     units = WholeNumberField(low=1)
     beyond_stock = TickField()

@@ -19,7 +19,8 @@ from webui.readmodel.alphabet import alphabetic
 from webui.shell.keyset import MOST_SUMMED, Keys, Page, Place, Sortable, cut, parameters
 from webui.shell.listing import Column, Sort
 
-# People may see the names of all stores, but read only rows of their own. So names are a parameter.
+# The statement reads only rows of the person's stores, but lists show the names of all stores. So
+# the names are a parameter.
 _NAME: Final = alphabetic("coalesce(({0}::jsonb ->> {1}), {1})")
 _NAMES: Final = "%(names)s"
 _UNITS: Final = "CASE WHEN a.status = 'planned' THEN a.planned_units ELSE a.shipped_units END"
@@ -50,7 +51,10 @@ _WHERE: Final = """WHERE a.leg = 'transfer_in' AND {view}
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """The number of transfers of all pages, at most 10,001, their units, and how many are stuck."""
+    """Sums over the transfers of all pages, at most over the first 10,001.
+
+    `transfers` and `stuck` are numbers of transfers; `units` are their units.
+    """
 
     transfers: int
     units: int
@@ -70,7 +74,7 @@ def columns_of(view: str) -> tuple[Column, ...]:
 def transfer_page(
     view: str, place: Place, *, location: str, person: str, names: str
 ) -> Page[TransferRow]:
-    """Return one page of a view; `names` are the names of stores by code, as JSON."""
+    """Return one page of a view. `names` is JSON with the names of stores by code."""
     source = f"{FROM_SQL} {_WHERE.format(view=VIEWS_SQL[view])}"
     sql = f"""WITH shown AS ({keys_of(view).shown_sql(source, place)})
         {COLUMNS_SQL}, shown.mark {FROM_SQL} JOIN shown ON shown.key = a.id

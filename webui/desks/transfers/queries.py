@@ -1,4 +1,8 @@
-"""Queries of the transfers desk: the leaving and the arriving row of a transfer as one row."""
+"""Queries of the transfers desk.
+
+The ledger has two rows for a transfer: the leaving row at the source, and the arriving row at the
+destination. These queries return both as one row.
+"""
 
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -14,7 +18,11 @@ VIEWS: Final = ("moving", "stuck", "received")
 
 @dataclass(frozen=True, slots=True)
 class TransferRow:
-    """One transfer, from both of its rows; `mark` is its value in the sorted column."""
+    """One transfer, from both of its rows; `mark` is its value in the sorted column.
+
+    `due_by` is the day by which the rule for stuck transfers expects the receipt. `is_correctable`
+    and `is_asked_by_reader` are True if the person may correct the receipt, or has planned it.
+    """
 
     out_id: int
     in_id: int
@@ -95,7 +103,8 @@ class TransferRow:
 
 
 STUCK_SQL: Final = stuck_sql("now()")
-# The due day that the rule for stuck transfers uses. A planned transfer has only an agreed one.
+# The due day that the rule for stuck transfers uses. For a planned transfer, it is the due day that
+# a person chose, because the rule needs the time of shipping.
 DUE_BY_SQL: Final = f"CASE a.status WHEN 'planned' THEN a.due_on ELSE {TRANSFER_DUE_ON} END"
 VIEWS_SQL: Final = {
     "moving": "a.status <> 'received'",

@@ -154,7 +154,7 @@ def request_transfer(request: HttpRequest) -> HttpResponse:
     try:
         return run_command(request, work, show, _back(request))
     except OutOfScope as refused:
-        # The form keeps its input, unlike the page for other refused requests.
+        # Show the form with its input. The general page for refused requests would lose the input.
         setattr(request, REASON, str(refused))
         return show(translated(named(refused.args[0]), translate), 403)
 
