@@ -24,13 +24,13 @@ def spark(
     """Return a Spark session with a view of each table of docs/reference/history-tables.md.
 
     `run` names a finished run; None gives only the tables of the log. `archive` is the path or URL
-    of an archive that replaces the stack's. `diff` is a directory that `inventory backfill diff
-    --out` has written. Tables that don't exist yet are written first.
+    of an archive to read in place of the stack's. `diff` is a directory that `inventory backfill
+    diff --out` has written; its tables get views, too. The call first writes missing tables.
 
-    If a session runs, for example that of spark-submit, it is reused, and `conf` adds settings to
-    it. `master` and the settings that Spark reads at its start only affect a new session. Without
-    `master` and outside spark-submit the session uses the cores of this machine. On a cluster,
-    `home` must be on shared storage.
+    If a Spark session runs already, for example that of spark-submit, the call reuses this session
+    and adds the settings of `conf`. `master` and the settings that Spark reads at its start only
+    affect a new session. Without `master` and outside spark-submit the session uses the cores of
+    this machine. On a cluster, `home` must be on shared storage.
 
     Raises:
         analytics.damage.Damage: the run or the archive is damaged, or there is none.

@@ -33,7 +33,7 @@ HOP_COLUMNS: Final = ["inv_key", "span", "start_us", "end_us", "units", "covered
 
 
 def state_files(run: Path) -> list[str]:
-    """Return the path of `states.parquet` of each finished unit, without those of killed attempts.
+    """Return the path of `states.parquet` of each finished unit. Ignore files of killed attempts.
 
     Raises:
         UnknownRun: the run's plan or a line of its manifest was changed.
@@ -68,8 +68,8 @@ def window_rows(state: bytes) -> Iterator[tuple[str, int, int, int, int, int, in
 def session_rows(state: bytes) -> Iterator[tuple[str, int, int, int, int]]:
     """Yield a row for each selling session in the days that the state keeps, oldest first.
 
-    A session is a sequence of ten-minute windows with units sold, less than 30 minutes apart. The
-    row's values are in the order of `SESSION_COLUMNS`.
+    A session is a sequence of ten-minute windows with units sold. The gaps between these
+    windows are shorter than 30 minutes. The row's values are in the order of `SESSION_COLUMNS`.
     """
     found = decode_state(bytes(state))
     for one in sessions({at: row.sold_units for at, row in found.windows.items()}):
@@ -79,9 +79,10 @@ def session_rows(state: bytes) -> Iterator[tuple[str, int, int, int, int]]:
 def hop_rows(state: bytes) -> Iterator[tuple[str, str, int, int, int, int]]:
     """Yield three rows with the units sold in the last hour, the last 24 hours and the last 7 days.
 
-    The values are in the order of `HOP_COLUMNS`. Each span ends with the newest ten-minute window
-    that was over at the key's stream time (its "now" for the rules). The state has only windows
-    from `covered_from_us` on, so a span that begins earlier lacks some sales.
+    The values are in the order of `HOP_COLUMNS`. A state without stream time has no row. Each span
+    ends with the newest ten-minute window that was over at the key's stream time (its "now" for the
+    rules). The state has only windows from `covered_from_us` on, so a span that begins earlier
+    lacks some sales.
     """
     found = decode_state(bytes(state))
     now_us = found.stream_time_us

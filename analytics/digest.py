@@ -1,8 +1,8 @@
 """A fingerprint of many rows that does not depend on their order or on how they were split.
 
-It is the sum of the rows' 128-bit hashes modulo 2^128. Sums of parts add up, so any split over
-partitions and buckets gives the same number. XOR would not do: two equal rows would cancel out,
-but a row that is counted twice must change the result.
+The fingerprint is the sum of the rows' 128-bit hashes modulo 2^128. Sums of parts add up, so any
+split over partitions and buckets gives the same number. XOR would not do: two equal rows would
+cancel out, but a row that is counted twice must change the result.
 """
 
 from collections.abc import Iterable

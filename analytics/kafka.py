@@ -70,7 +70,7 @@ def with_position(message: Any) -> Iterator[None]:  # noqa: ANN401 -- the client
 
 
 def end_offsets(bootstrap: str, topic: str, partitions: int) -> dict[int, int]:
-    """Return for each partition the offset after its last stable record (`read_committed`)."""
+    """Return by partition the offset before which a `read_committed` reader can read now."""
     return _offsets(bootstrap, topic, partitions, OffsetSpec.latest())
 
 

@@ -1,6 +1,6 @@
 """The live workers' states, rebuilt from their changelogs as a worker would rebuild them.
 
-A key's level and its window rows are one state in two topics. They are read in three steps:
+A key's level and its window rows are one state in two topics. `refresh` has three steps:
 1. Read the levels. Use only the last level of each key.
 2. Read the window rows.
 3. Read the levels that arrived meanwhile, and use all of them. Each contains the window rows that
@@ -74,7 +74,7 @@ class LiveState:
         return with_windows(level, {at: row for at, row in kept.items() if row is not None})
 
     def keys(self, location: str | None = None) -> list[InvKey]:
-        """Return the item-location keys, sorted, without heartbeats."""
+        """Return the keys of all items, or of the items of one location, sorted."""
         start = "" if location is None else f"{location}|"
         return sorted(key for key in self.levels if key.startswith(start))
 
@@ -110,7 +110,7 @@ class LiveState:
         return level is None or int(start_us) + WINDOW_US > horizon_at_us(level)
 
     def _records(self, topic: str, deadline: float) -> Iterator[Any]:
-        """Yield new records of item-locations; heartbeats and tombstones hold no item's state."""
+        """Yield new records of items. Skip heartbeats and tombstones: they hold no item's state."""
         if topic not in self._tails:
             self._tails[topic] = kafka.Tail(
                 self.settings.kafka_bootstrap, topic, self.settings.partitions

@@ -102,7 +102,10 @@ def refuse_unlisted(manifest: Manifest) -> None:
 
 
 def unlisted(manifest: Manifest) -> Iterator[Path]:
-    """Yield each partition's files that no line lists, except after its last listed offset."""
+    """Yield the files in the partitions' directories that no manifest line lists.
+
+    Leave out a file of the archiver whose records follow the partition's last listed record.
+    """
     return (path for path in _unlisted(manifest) if not _is_ahead(manifest, path))
 
 

@@ -48,8 +48,8 @@ class NotExchanged(Damage):
 class Limits:
     """Bounds of a merge: a merged file is full at `least` bytes and never exceeds `most` bytes.
 
-    The `newest` files of each partition are not merged. A starting archiver reads every file that
-    has records within the dedupe horizon. If these files are small, it reads less.
+    The `newest` files of each partition are not merged. A starting archiver reads the files with
+    records of the last two minutes for its dedupe ring. If these files are small, it reads less.
     """
 
     least: int = 64 * _MIB
@@ -74,7 +74,9 @@ class Compaction:
 def compact(
     archive: Path, limits: Limits | None = None, progress: Progress = lambda _text: None
 ) -> Compaction:
-    """Merge files of the archive. The caller holds the archive's lock.
+    """Merge small files of the archive. Return the numbers of files and records.
+
+    The caller holds the archive's lock.
 
     Raises:
         BrokenArchive: manifest, head and files disagree.

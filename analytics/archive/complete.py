@@ -97,8 +97,8 @@ def archive_until(
     fails if the archive gets no record for `timeout_s`; it has no other time limit. `report` gets
     two numbers: records archived since the call, and records missing at its start.
 
-    The offsets before an end may hold no record: transaction markers and aborted records. Then the
-    manifest ends before this end, and the archive is complete all the same.
+    The last offsets before an end may have no record: Kafka uses some offsets for transaction
+    markers and aborted records. Then the manifest ends below this end, but nothing is missing.
 
     Raises:
         ArchiveBehind: records are missing, and none was archived for `timeout_s`.

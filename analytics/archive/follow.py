@@ -105,13 +105,13 @@ class _SourceCheck:
         self._due_s = time.monotonic() + _CHECK_S
 
     def refuse_other_source(self) -> None:
-        """Raise `BrokenArchive` if the topic has another id. A silent broker ends the check."""
+        """Raise `BrokenArchive` if the topic has another id. Do nothing if the broker is silent."""
         if time.monotonic() < self._due_s:
             return
         self._due_s = time.monotonic() + _CHECK_S
         try:
             found = topic_ids(self._admin, [STOCK_EVENTS], timeout_s=_ANSWER_S)
-        except KafkaException:  # the consumer reports errors that don't pass
+        except KafkaException:  # if the error lasts, the consumer reports it
             return
         if STOCK_EVENTS in found:
             refuse_other_source(self._directory, found[STOCK_EVENTS])

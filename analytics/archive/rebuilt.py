@@ -27,7 +27,7 @@ class Rebuilt:
     """The comparison of one partition in the former and in the new archive.
 
     `records` and `digest` are number and digest of the new archive's records at the offsets of the
-    former files.
+    former files. `verdict` is one of the four texts above.
     """
 
     former: FormerPartition
@@ -46,7 +46,7 @@ class Rebuilt:
         return self.verdict == DIFFERS
 
     def as_json(self) -> dict[str, Any]:
-        """Return the comparison for scripts."""
+        """Return the comparison as a JSON object."""
         return {
             "partition": self.former.partition,
             "former_files": self.former.files,
@@ -60,7 +60,7 @@ class Rebuilt:
 
 
 def compare(former: Iterable[FormerPartition], manifest: Manifest) -> Iterator[Rebuilt]:
-    """Compare each partition of the former archive with the same partition of the new archive.
+    """Compare each former partition with the same partition of the new archive. Yield the results.
 
     `former` are the partitions of the former archive. `manifest` lists the files of the new one.
 

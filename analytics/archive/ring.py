@@ -16,7 +16,7 @@ def ring_at(
     """Return the dedupe ring after all records before offset `end`, which must be archived.
 
     `newest_commit_us` and `streamed` are the ring's values at `end`: its newest commit time, and
-    True if Debezium's snapshot is over. They determine the oldest file to read.
+    True if Debezium's snapshot is over. These values determine the oldest file to read.
     """
     files = [file for file in manifest.files(partition) if file.first_offset < end]
     ring = Ring()
@@ -46,8 +46,8 @@ def _first_remembered(
 ) -> int:
     """Return the index of the first file that may hold records whose identities the ring keeps.
 
-    Files whose commit times all lie before the dedupe horizon hold only forgotten records. During
-    the snapshot phase the ring forgets nothing, so all files are read.
+    The ring keeps the identities of records committed in the last two minutes before
+    `newest_commit_us`. Until Debezium's snapshot is over, the ring keeps all: the index is 0.
     """
     if not streamed or newest_commit_us is None:
         return 0

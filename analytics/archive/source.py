@@ -47,8 +47,8 @@ def source_id(archive: Location | Storage) -> str | None:
 def refuse_other_log(settings: Connections, next_offsets: Mapping[int, int]) -> None:
     """Raise `BrokenArchive` unless the broker's topic continues the archive at `next_offsets`.
 
-    It must be the archived topic, and the next offset of each partition must be in the topic or at
-    its end. If the archive has no topic id, write the id after the check. It makes later checks
+    The topic must be the archived one. The next offset of each partition must be in the topic or at
+    its end. If the archive has no topic id, write the id after the check: the id makes later checks
     cheaper.
     """
     directory = settings.archive_dir
