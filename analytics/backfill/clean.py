@@ -26,8 +26,8 @@ from analytics.engines.commits import COMMITS, rows_of
 from analytics.engines.spark import EVENTS, SCRATCH
 from cdc.contracts.versions import UnreadableRecord
 
-# An executor ends some seconds after its driver and may write until then. So files that changed in
-# this time are kept.
+# Spark's executors end some seconds after their driver and may write until then. So `clean` leaves
+# files that changed in the last ten minutes.
 _SETTLED_S: Final = 600.0
 _SIMULATION: Final = "unfinished files of a simulation that was killed"
 

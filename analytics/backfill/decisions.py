@@ -41,7 +41,8 @@ SELECT reorder_id, revision, status, position, logic_revision FROM app.reorder_p
 UNION ALL
 SELECT proposal_id, revision, status, position, logic_revision FROM app.price_proposal
 """
-# A newer need of the key closes an older proposal in Postgres before the fold's decision arrives.
+# A newer need of the key closes an older proposal in Postgres (superseded) before the fold's
+# closing decision (cancelled) arrives. So the two statuses count as equal.
 _CLOSED: Final = frozenset({"superseded", "cancelled"})
 
 
@@ -88,7 +89,7 @@ def compare_decisions(
     ends: Mapping[int, int],
     begins: Mapping[int, int] | None = None,
 ) -> Decisions:
-    """Compare the proposals with a finished recomputation up to `ends`.
+    """Return the differences between the proposals and a finished recomputation up to `ends`.
 
     `begins` maps each partition to an offset. The recomputation then holds only the decisions of
     records from this offset on. Proposals of earlier records are left out.

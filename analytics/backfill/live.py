@@ -35,6 +35,8 @@ class LivePartition:
 def live_partitions(settings: Connections, directory: Path) -> tuple[LivePartition, ...]:
     """Write each partition's states from the changelogs into files below `directory`.
 
+    Return the partitions that have states, in order.
+
     Raises:
         UnreadableRecord: another version of this code wrote a record. The error has its offset.
     """

@@ -21,7 +21,7 @@ from analytics.backfill.lock import LOCK
 from analytics.locks import exclusive
 
 _PREFIX: Final = "live-"
-_UNLOCKED_S: Final = 3_600.0  # a comparison of an earlier release takes less
+_UNLOCKED_S: Final = 3_600.0  # a comparison of an earlier release ends sooner
 
 
 @contextmanager

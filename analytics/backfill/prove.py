@@ -51,7 +51,7 @@ class Proof:
 
     @property
     def is_comparable(self) -> bool:
-        """Return False if the actuator, which writes proposals, was behind the workers too long."""
+        """Return False if the actuator had not applied the workers' decisions at the time limit."""
         return self.report.decisions.behind is None
 
     @property
@@ -65,7 +65,7 @@ class Proof:
         return [*self.report.differences, *self.report.decisions.differing[:_SHOWN]]
 
     def as_json(self) -> dict[str, Any]:
-        """Return the proof for scripts."""
+        """Return the proof as a JSON object."""
         return self.report.as_json() | {
             "seconds": self.seconds,
             "comparable": self.is_comparable,
@@ -101,9 +101,10 @@ def prove(
     cluster: Cluster = LOCAL,
     progress: Progress = _no_progress,
 ) -> Proof:
-    """Compare the live state with a recomputation from the first usable run of `bases`.
+    """Return a comparison of the live state with a recomputation.
 
-    Without a usable base, recompute from the first record.
+    The recomputation starts from the first usable run of `bases`. Without a usable base, recompute
+    from the first record.
 
     Raises:
         NotProven: archive, workers or engine gave no states to compare.

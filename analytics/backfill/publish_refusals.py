@@ -50,8 +50,8 @@ def refuse_tail(archive: Manifest, tail_wait_s: float) -> None:
 def refuse_part(plan: Plan) -> None:
     """Raise `NotPublishable` for a run of only some keys, or of only some records.
 
-    A publication fills the workers' topics. They must hold every key, and the windows and rejected
-    records of the complete history.
+    A publication fills the workers' topics. These topics must hold every key, and the windows and
+    rejected records of the complete history.
     """
     if plan.base is not None:
         raise NotPublishable(partial_text(plan), step="`inventory backfill run` without --from")

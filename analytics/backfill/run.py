@@ -53,7 +53,7 @@ class RunReport:
     directory: Path
 
     def as_json(self) -> dict[str, Any]:
-        """Return the report for scripts."""
+        """Return the report as a JSON object."""
         return {
             "run": self.plan.run,
             "engine": self.plan.engine,
@@ -87,10 +87,10 @@ def run(
     cluster: Cluster = LOCAL,
     progress: Progress = _no_progress,
 ) -> RunReport:
-    """Recompute all keys from the first record up to `until`, which `ends.history` describes.
+    """Recompute all keys from the first record up to `until`. Return the report of the run.
 
-    By default the history ends after the last record that is not a heartbeat. So two runs have the
-    same plan if no fact came between them.
+    `ends.history` describes `until`. By default the history ends after the last record that is not
+    a heartbeat. So two runs have the same plan if no fact came between them.
     """
     known = settings or Connections()
     manifest, ends = history(known, until, runs=runs_dir(known))
@@ -102,6 +102,8 @@ def execute(
     plan: Plan, runs: Path, *, cluster: Cluster = LOCAL, progress: Progress = _no_progress
 ) -> RunReport:
     """Compute the units of `plan` that no earlier start of the run has finished.
+
+    Return the report of the complete run.
 
     Raises:
         RunInUse: another process computes the run.

@@ -13,7 +13,7 @@ from cdc.settings import Connections
 
 
 def status(settings: Connections | None = None) -> dict[str, Any]:
-    """Return the state of the archive and of all runs, newest run first.
+    """Return the state of the archive (`archive`) and a list of all runs (`runs`), newest first.
 
     A run whose plan or report can't be read has a `problem`. A run that another process discards
     meanwhile is left out.

@@ -65,7 +65,7 @@ class BackfillVerifyReport:
         return 0 if self.ok else 1
 
     def as_json(self) -> dict[str, Any]:
-        """Return the report for scripts."""
+        """Return the report as a JSON object."""
         batch = self.run.as_json()
         return {
             "run": batch["run"],
@@ -103,8 +103,9 @@ def verify(
 ) -> BackfillVerifyReport:
     """Compare the live workers' states with a recomputation to the same offsets.
 
-    `planner` makes the plan. By default the recomputation starts at the first record. `runs` is the
-    directory for its results, by default the directory of all runs.
+    Return the report with the differences. `planner` makes the plan. By default the recomputation
+    starts at the first record. `runs` is the directory for its results, by default the directory of
+    all runs.
     """
     known = settings or Connections()
     with live_directory(known.home / "backfill") as directory:
@@ -120,7 +121,7 @@ def verify(
 def compared(
     live: Sequence[LivePartition], run: RunReport, decisions: Decisions
 ) -> BackfillVerifyReport:
-    """Compare the states of both sides, key by key."""
+    """Return a report that compares the states of both sides, key by key."""
     keys = keys_differing = 0
     differences: list[dict[str, Any]] = []
     for part in live:

@@ -29,7 +29,7 @@ class WithAccess(Generic[Result]):
         self._variables = dict(variables()) if any(map(_is_remote, units)) else {}
 
     def __call__(self, unit: ArchiveUnit) -> Result:
-        """Run the task over one unit."""
+        """Return the result of the task for one unit."""
         os.environ.update(self._variables)
         return self._task(unit)
 

@@ -35,7 +35,7 @@ class UnitFailed:
 def failed(
     unit: str, stage: str, error: Exception, *, position: str = "", key: bytes | None = None
 ) -> UnitFailed:
-    """Describe the error of one unit, with `position` and `key` of the current record, if any."""
+    """Return the failure of one unit, with `position` and `key` of the current record, if any."""
     key_text = "" if key is None else f"key {key.decode('utf-8', 'replace')}"
     about = ", ".join(
         part for part in (f"unit {unit}", f"stage {stage}", position, key_text) if part

@@ -99,7 +99,7 @@ class ResultFile:
         self.digest = 0
 
     def write(self, key: bytes, offset: int, content: bytes) -> None:
-        """Buffer one row."""
+        """Buffer one row. Write the buffer to the file when it has 20,000 rows."""
         self._rows.append((key, offset, content))
         self.rows += 1
         self.digest = add(self.digest, row_hash(key, offset.to_bytes(8, "little"), content))

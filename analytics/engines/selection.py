@@ -1,7 +1,7 @@
 """The keys that a run computes: all, or those of some stores, items, keys or suppliers.
 
-A run of some keys answers questions about them. It can't be published, because a changelog holds
-every key.
+A run of some keys answers questions about them. Such a run can't be published, because a changelog
+holds every key.
 """
 
 from collections.abc import Iterable

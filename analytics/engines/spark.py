@@ -1,8 +1,8 @@
 """The Spark engine: the same task over the same units, on any master.
 
-Spark only distributes units over machines and repeats lost ones. Spark's grouping and sorting were
-rejected, because they took several times as long in a measurement. They would also need a proof
-that records keep their order.
+Spark only distributes units over machines and repeats lost ones. The engine doesn't use Spark's
+grouping and sorting: they took several times as long in a measurement, and don't promise to keep
+the order of records.
 
 All units are one job, so other cores compute further units while a long one runs. Tasks commit
 their results themselves (`commits`), so a killed driver loses no finished unit. The driver reads
@@ -108,7 +108,7 @@ def _collected(
     units: Sequence[ArchiveUnit],
     task: Task[Result],
 ) -> Iterator[Result | UnitFailed]:
-    """Run the task over all units as one job.
+    """Run the task over all units as one job. Yield the results when the job has ended.
 
     Executors import the task by name from the zip that the driver has shipped.
     """
@@ -241,7 +241,7 @@ def is_on_this_machine(master: str) -> bool:
 
 
 def reachable(builder: Any, master: str) -> Any:  # noqa: ANN401 -- pyspark builds its session class at run time
-    """Bind the driver to loopback, unless executors on other machines have to reach it."""
+    """Return `builder`. Bind the driver to loopback unless other machines have executors."""
     if not is_on_this_machine(master):
         return builder
     return builder.config("spark.driver.bindAddress", LOOPBACK).config(

@@ -69,7 +69,8 @@ class CurrentRecord:
 def attempt(unit: ArchiveUnit, results: Path) -> ManifestRow | UnitFailed:
     """Recompute and commit one unit, unless another attempt has committed it.
 
-    Errors are returned and not raised, so that no engine retries the unit or prints a trace.
+    Return the committed row. Return an error as `UnitFailed` and don't raise it, so that no engine
+    retries the unit or prints a trace.
     """
     at = CurrentRecord("start")
     try:
@@ -282,8 +283,8 @@ def _reject(
 def _write_states(partition: Partition, sink: RunSink) -> int:
     """Write every key's final state, sorted by key. Return the number of open reorders.
 
-    A heartbeat's state is the partition's watermark, not an item. Without new facts only this state
-    advances. It has a file of its own, so that recomputations of equal facts write equal states.
+    The states of heartbeat keys belong to no item and change every second. They go to a file of
+    their own, so that recomputations of equal facts write equal files of states.
     """
     open_reorders = 0
     for key in sorted(partition.states):

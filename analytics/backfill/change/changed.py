@@ -92,7 +92,10 @@ class Change:
 
 
 def change_of(origin: Origin, trees: Path) -> Change:
-    """Return the change that `origin` names. Write its tree below `trees` unless it exists.
+    """Return the change that `origin` names.
+
+    A commit, or changed parameters, get a source tree of their own below `trees`. Write this tree
+    if it is missing.
 
     Raises:
         NoSourceTree: the tree or the commit can't be used.

@@ -1,6 +1,7 @@
 """Find the archived policy rows that an overlay (`inventory.parameters.overlay`) would change.
 
-No record is folded, so the effect is known before a run.
+An overlay sets policy parameters for a run, for example `hysteresis_units = 3` in all rows. This
+module folds no record, so it can state the effect before a run.
 """
 
 from collections.abc import Iterator, Mapping
@@ -38,7 +39,7 @@ class OverlayEffect:
     problem: str
 
     def as_json(self) -> dict[str, Any]:
-        """Return the numbers of rows, changed rows and changed keys, as JSON for scripts."""
+        """Return the numbers of rows, changed rows and changed keys, as a JSON object."""
         return {
             "policy_rows": self.rows,
             "policy_rows_changed": self.rows_changed,

@@ -64,7 +64,7 @@ class Planned:
         return None if self.rate is None else -(-self.records_new // self.rate.records_per_s)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the plan for scripts."""
+        """Return the plan as a JSON object."""
         plan, rate = self.plan, self.rate
         return {
             "run": plan.run,

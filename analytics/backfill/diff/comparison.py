@@ -93,7 +93,7 @@ class Diff(Generic[Compared_co]):
         return 0 if self.is_equal else 1
 
     def sums(self, kind: str) -> dict[str, Any]:
-        """Return counts and sums of the differences of one kind."""
+        """Return one kind's counts and sums of differences by column name; 0 without any."""
         found = (row for row in self.groups if (row["kind"], row["dimension"]) == (kind, ALL))
         return next(found, dict.fromkeys((*COUNTS, *SUMS), 0))
 
@@ -102,7 +102,7 @@ class Diff(Generic[Compared_co]):
         return int(self.sums(kind)["differing"])
 
     def as_json(self) -> dict[str, Any]:
-        """Return runs, totals and digest for scripts. The caller adds rows and groups."""
+        """Return runs, totals and digest as a JSON object. The caller adds rows and groups."""
         sums = [self.sums(kind) for kind in KINDS]
         return {
             "a": self.runs.a.as_json(),
@@ -128,7 +128,7 @@ class Diff(Generic[Compared_co]):
 def compare(
     settings: Connections, a: str, b: str, scratch: Scratch, progress: Progress = no_progress
 ) -> Diff:
-    """Compare the decisions of runs `a` and `b`, partition by partition.
+    """Compare the decisions of runs `a` and `b`. Return the totals and groups of differences.
 
     Raises:
         NotComparable: the message names the run, the problem and the next step.
@@ -145,10 +145,10 @@ def counted(
     scratch: Scratch,
     progress: Progress = no_progress,
 ) -> Diff[Compared]:
-    """Compare both sides in the partitions `numbers`. Add each difference to `scratch`.
+    """Compare both sides in the partitions `numbers`. Return totals and groups of differences.
 
-    `pairs` yields the pairs of a partition. A pair has a need or price proposal of side A, of side
-    B, or of both.
+    `scratch` gets each difference. `pairs` yields the pairs of a partition. A pair has a need or
+    price proposal of side A, of side B, or of both.
     """
     totals = {kind: KindTotals() for kind in KINDS}
     for done, number in enumerate(numbers, 1):

@@ -72,7 +72,7 @@ class Divergence:
         return compared_lines(self.a.sections(), self.b.sections())
 
     def as_json(self) -> dict[str, Any]:
-        """Return record, lines and differences for scripts."""
+        """Return record, lines and differences as a JSON object."""
         record = self.record()
         found = None if record is None else {n: getattr(record, n) for n in _RECORD}
         return {

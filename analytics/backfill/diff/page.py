@@ -52,7 +52,7 @@ code {{ overflow-wrap: anywhere; }}
 
 
 def write_page(found: Diff[Sides], path: Path) -> Path:
-    """Write the page. The complete page replaces an earlier file."""
+    """Write the page to `path`, in place of an earlier file. Return `path`."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f"{path.name}.tmp")
     try:

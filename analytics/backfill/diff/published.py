@@ -99,7 +99,7 @@ def live_of(settings: Connections) -> Live:
 
 
 def published(live: Live, number: int) -> PublishedPartition:
-    """Read the levels (states in the changelog) of one partition, then its decisions.
+    """Read the levels (states in the changelog) of one partition, then its decisions. Return both.
 
     Workers write a level and its decision in one transaction. So the later read of the decisions
     finds every decision that these levels name.

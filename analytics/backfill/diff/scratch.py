@@ -1,7 +1,7 @@
 """Keep differences in a temporary database file, so that sums and rankings need little memory.
 
-SQLite deletes the file when the process ends, also after a kill. It lies below `TMPDIR`, else in
-`/var/tmp`.
+SQLite deletes the file when the process ends, also after a kill. The file lies below `TMPDIR`, else
+in `/var/tmp`.
 """
 
 import hashlib

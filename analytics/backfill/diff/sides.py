@@ -12,7 +12,7 @@ class Side(Protocol):
         ...
 
     def as_json(self) -> dict[str, Any]:
-        """Return name and rules for scripts."""
+        """Return name and rules as a JSON object."""
         ...
 
 

@@ -134,7 +134,7 @@ def _batches(rows: Iterable[Mapping[str, Any]]) -> Iterator[list[Mapping[str, An
 
 
 def _cell(row: Mapping[str, Any], name: str) -> Any:  # noqa: ANN401 -- of the column's type
-    """Convert a cell to its column's type: rows hold times as microseconds and dates as text."""
+    """Return a cell as its column's type: rows hold times as microseconds and dates as text."""
     if name == "week":
         return date.fromisoformat(row[name])
     if name not in _MOMENTS:

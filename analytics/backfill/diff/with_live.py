@@ -50,9 +50,9 @@ _PENDING_ONLY: Final = (
 class LiveSide:
     """The live state as one side of a comparison.
 
-    `reached` holds the workers' next offset of each partition compared so far. `left_out` names
-    kind and key of the decisions left out so far, because the workers have decided again about the
-    key after the run's end.
+    `reached` holds the workers' next offset of each partition compared so far. `left_out` has
+    entries such as `reorder DUBLIN|BED-1`: decisions that are not compared, because the workers
+    decided again about the key after the run's end.
     """
 
     revision: int
@@ -158,7 +158,7 @@ def sides_of(live: Live, run: ComparedRun, archive: Location, *, is_live_a: bool
 def compare_with_live(
     live: Live, sides: LiveAndRun, scratch: Scratch, progress: Progress = no_progress
 ) -> Diff[LiveAndRun]:
-    """Compare pending decisions of the live state and of a run, partition by partition.
+    """Return the differences between pending decisions of the live state and of a run.
 
     Raises:
         NotComparable: the workers have not reached the run's end, or a topic lost decisions.
