@@ -62,7 +62,7 @@ class Explanation:
         return self.steps[-1].on_hand_units if self.steps else 0
 
     def as_json(self) -> dict[str, Any]:
-        """Return the explanation for scripts.
+        """Return the explanation as a JSON object.
 
         `adds_up` is True if each sum line is the total of the step lines above it.
         """
@@ -114,7 +114,7 @@ def _term(section: Section, line: Line) -> dict[str, Any]:
 def explain(
     sku: str, location: str, at: str | None = None, *, settings: Connections | None = None
 ) -> Explanation:
-    """Explain one item-location, now or at a business time (ISO 8601, UTC).
+    """Return the explanation of one item, now or at a business time (ISO 8601, UTC).
 
     Raises:
         UnknownItem: nothing is known of the key, or `at` is no time.

@@ -52,7 +52,7 @@ class SalesReport:
     sessions: tuple[Session, ...]
 
     def as_json(self) -> dict[str, Any]:
-        """Return the report for scripts. Times are microseconds since 1970 UTC."""
+        """Return the report as a JSON object. Times are microseconds since 1970 UTC."""
         return {
             "inv_key": self.inv_key,
             "as_of_us": self.as_of_us,

@@ -4,9 +4,9 @@ The workers' states (from their changelogs) and the read model are compared with
 facts. All are taken at one cut while trade continues (docs/decisions/0023). Keys that differ are
 compared again at a later cut.
 
-A difference counts if every comparison shows it. It also counts if a row of the read model
-contradicts the changelog record that it was written from. If all differences of a comparison are of
-this second kind, no later comparison is needed.
+A difference counts if every comparison shows it. A difference also counts if a row of the read
+model contradicts the changelog record that it was written from. If all differences of a comparison
+are of this second kind, no later comparison is needed.
 """
 
 import time
@@ -70,7 +70,7 @@ class VerifyReport:
         return 0 if self.ok else 1
 
     def as_json(self) -> dict[str, Any]:
-        """Return the report for scripts."""
+        """Return the report as a JSON object."""
         return {
             "ok": self.ok,
             "location": self.location,
@@ -114,7 +114,7 @@ class BehindReport:
     exit_code: int = 2
 
     def as_json(self) -> dict[str, Any]:
-        """Return the report for scripts."""
+        """Return the report as a JSON object."""
         return {
             "ok": False,
             "location": self.location,

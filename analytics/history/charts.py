@@ -23,7 +23,7 @@ class Bars:
     rows: tuple[tuple[str, int], ...]
 
     def _repr_svg_(self) -> str:
-        """Return the chart for Jupyter."""
+        """Return the chart as SVG text. Jupyter calls this method to show the object."""
         width = _LABELS + _BARS + _VALUES
         height = _TOP + _ROW * len(self.rows)
         longest = max((abs(value) for _label, value in self.rows), default=0) or 1

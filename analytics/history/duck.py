@@ -1,4 +1,4 @@
-"""DuckDB queries of a history's tables, in this process. They can read only the tables' files.
+"""DuckDB queries of a history's tables, in this process. Queries read only the tables' files.
 
 The views name each file. After they exist, DuckDB may open these files only, and its settings are
 locked. DuckDB would still let COPY write a file that it may read. So this module refuses every

@@ -72,7 +72,7 @@ class History:
         return found
 
     def as_json(self) -> dict[str, Any]:
-        """Return names, rows and directories for scripts."""
+        """Return names, rows and directories as a JSON object."""
         return {
             "run": self.run,
             "partitions_written": self.partitions_written,

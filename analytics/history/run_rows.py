@@ -93,7 +93,7 @@ def key_parts(inv_key: str) -> tuple[str, str, str]:
 
 
 def calendar(at_us: int) -> tuple[int, int, int]:
-    """Return day (days since 1970), weekday from 1 and hour of a time, UTC."""
+    """Return day (days since 1970), weekday (1 is Monday) and hour (0 to 23) of a time, UTC."""
     return day_of(at_us), weekday_of(at_us) + 1, at_us % DAY_US // HOUR_US
 
 

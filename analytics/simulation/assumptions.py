@@ -43,7 +43,7 @@ class Assumptions:
         return at_us
 
     def as_json(self) -> dict[str, Any]:
-        """Return the assumptions for scripts and for the digest of a plan."""
+        """Return the assumptions as a JSON object. The digest in a simulation's name covers it."""
         days = [name for bit, name in enumerate(WEEKDAYS) if self.order_days_mask >> bit & 1]
         return {
             "approval_minutes": self.approval_minutes,

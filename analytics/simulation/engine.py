@@ -1,4 +1,4 @@
-"""`backfill simulate`: plan, units on an engine, and the report. It opens no connection.
+"""`backfill simulate`: plan, units on an engine, and the report, without Kafka and Postgres.
 
 Tasks are split by items and not by scenarios. So a task decodes and folds an item's history once
 for all scenarios.
@@ -145,7 +145,7 @@ def _scratch(directory: Path) -> Iterator[Path]:
     The lock in it shows `backfill clean` that the directory is in use.
     """
     # The directory of a killed process may remain. In a container, the next process may have the
-    # same process id.
+    # same process id. So the name also has random digits.
     parts = directory.with_name(f".{directory.name}.{os.getpid()}-{uuid.uuid4().hex[:12]}.tmp")
     parts.mkdir(parents=True)
     try:

@@ -1,7 +1,7 @@
 """The history of one key as facts for a simulation. The fold of the workers judges each record.
 
-The simulated period begins with the first record after which the stock is counted, a policy is in
-force and the key has a stream time. Earlier records are the preamble. The simulation changes
+The simulated period begins as soon as a count is approved, a policy is in force and the key has a
+stream time. The records up to then are the preamble. The simulation changes
 neither the preamble nor the rows that began in it. For example, an order that was open at the start
 of the period arrives as in history.
 """

@@ -63,7 +63,7 @@ class Outcome:
         self.orders |= other.orders
 
     def as_json(self) -> dict[str, Any]:
-        """Return the figures for scripts."""
+        """Return the figures as a JSON object."""
         return {
             "fill_permille": self.fill_permille,
             "out_of_stock_hours": self.out_us // HOUR_US,

@@ -95,7 +95,7 @@ class Report:
         return figures | {"less_baseline": differences}
 
     def as_json(self) -> dict[str, Any]:
-        """Return the report for scripts, and for the file that marks a simulation's directory."""
+        """Return the report as a JSON object, which the engine writes to `simulation.json`."""
         return {
             "kind": KIND,
             "schema": SCHEMA,

@@ -16,7 +16,10 @@ _PARAMETERS: Final = tuple(name for name, _kind in POLICIES.columns if name not 
 
 
 def policy_row(history: KeyHistory, row: Image, overlay: Overlay, parameters: str) -> Row:
-    """Return a policy row of the log with the parameters of a scenario."""
+    """Return a policy row of the log with the parameters of a scenario.
+
+    If `parameters` is `latest`, all other parameters are those of the item's last policy row.
+    """
     if parameters == LATEST:
         latest = history.latest_policy
         row = {**row, **{name: latest[name] for name in _PARAMETERS if name in latest}}

@@ -32,7 +32,7 @@ class Scenario:
     overlay: Overlay = ()
 
     def as_json(self) -> dict[str, Any]:
-        """Return the scenario for scripts and for the digest of a plan."""
+        """Return the scenario as a JSON object. The digest in a simulation's name covers it."""
         rules = [{"where": dict(rule.where), "set": dict(rule.changes)} for rule in self.overlay]
         return {"name": self.name, "rules": rules}
 

@@ -37,7 +37,10 @@ class SimulatedLog:
         return self._partition.states.get(InvKey(self.key))
 
     def write(self, table: str, before: Row | None, after: Row | None, at_us: int) -> FoldResult:
-        """Append a record of the change and fold it. A row without `recorded_at` gets `at_us`."""
+        """Append and fold a record of the change. A row without `recorded_at` gets `at_us`.
+
+        Return the result of the fold.
+        """
         old = None if before is None else {"recorded_at": at_us, **before}
         new = None if after is None else {"recorded_at": at_us, **after}
         op = "c" if before is None else "d" if after is None else "u"
@@ -46,7 +49,10 @@ class SimulatedLog:
     def append(
         self, table: str, op: str, before: Row | None, after: Row | None, commit_us: int
     ) -> FoldResult:
-        """Append and fold one record. Add each open need (reorder) in its outputs to `opened`."""
+        """Append and fold one record. Add each need (reorder) that it opens to `opened`.
+
+        Return the result of the fold.
+        """
         record = self._record(table, op, before, after, commit_us)
         self.offset += 1
         folded = self._partition.apply_admitted(record, Admission.NEW)

@@ -73,7 +73,7 @@ class UnitSimulated:
 
 
 def survey(unit: ArchiveUnit) -> Surveyed | UnitFailed:
-    """Read lead times and the newest commit time of one unit."""
+    """Return lead times and the newest commit time of one unit, or the failure."""
     try:
         return _survey(unit)
     except Exception as error:  # noqa: BLE001 -- the edge of a pool process or executor
@@ -97,7 +97,10 @@ def _survey(unit: ArchiveUnit) -> Surveyed:
 
 
 def simulate_unit(unit: ArchiveUnit, plan: Plan) -> UnitSimulated | UnitFailed:
-    """Simulate every selected item of one unit in every scenario."""
+    """Simulate every selected item of one unit in every scenario. Write a row for each.
+
+    Return the sums over all items, or the failure.
+    """
     at = _Current()
     try:
         return _simulated(unit, plan, at)

@@ -86,7 +86,7 @@ class World:
         self._meter: Meter | None = None
 
     def run(self) -> Simulated:
-        """Simulate the key from the start of its period to the end of the history."""
+        """Simulate the key's period up to the end of the history. Return outcome and orders."""
         history, end_us = self._history, self._around.end_us
         for record in history.preamble:
             self._facts.take(Event(record, 0, 0, 0, None, 0))

@@ -135,7 +135,7 @@ class Changelogs:
         }
 
     def keys(self, location: str | None = None) -> list[InvKey]:
-        """Return the keys of item-locations, sorted."""
+        """Return the keys of all items, or of the items of one location, sorted."""
         start = "" if location is None else f"{location}|"
         return sorted(key for key in self.levels if key.startswith(start))
 

@@ -75,7 +75,7 @@ class Comparer:
     live: Changelogs
 
     def compare(self, only: list[str] | None = None) -> Comparison:
-        """Compare all keys of the location, or only those in `only`.
+        """Return the comparison of all keys of the location, or only of those in `only`.
 
         Raises:
             NotCaughtUp: the pipeline did not reach the moment of this call in time.

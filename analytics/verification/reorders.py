@@ -74,7 +74,7 @@ def check_reorders(
     needs: Needs,
     only: Iterable[str] | None = None,
 ) -> Reorders:
-    """Compare the needs (reorders that the rules ask for) with proposals and order lines."""
+    """Return needs (reorders) without a proposal, and needs with several order lines."""
     parameters = {"location": location}
     lines = connection.execute(_DUPLICATE_LINES, parameters).fetchall()
     proposals = connection.execute(_DUPLICATE_PROPOSALS, parameters).fetchall()
