@@ -112,7 +112,7 @@ def to_decide(found: Sequence[Proposal], habits: Habits) -> Sequence[Proposal]:
 
 
 def decide_reorders(seed: int, habits: Habits, done: Traded) -> None:
-    """Decide open needs. Then send the draft orders that the simulated buyer has opened."""
+    """Decide open needs. Then send the draft orders of the simulated buyer. Count in `done`."""
     # Fetch more than needed: the proposals left to people are the oldest and would fill the list.
     found = [Need(*row) for row in rows(_OPEN_NEEDS, [habits.patience_s, 10 * habits.at_once])]
     kept = _to_look_at() if habits.left_permille else frozenset()
@@ -129,7 +129,7 @@ def _to_look_at() -> frozenset[str]:
 
 
 def decide_prices(seed: int, habits: Habits, done: Traded) -> None:
-    """Decide open price proposals."""
+    """Decide open price proposals. Count the decisions in `done`."""
     found = rows(_OPEN_PRICES, [habits.patience_s, 10 * habits.at_once])
     for proposal, revision in to_decide(found, habits):
         _attempt(done, "price", partial(_answer_price, seed, proposal, revision, done))

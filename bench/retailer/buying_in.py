@@ -1,7 +1,8 @@
 """Preparations before a run: goods for the expected demand, and promotion prices.
 
-Orders and receipts bring goods for the run into the stores. They follow a wrong forecast of the
-demand. The seed determines its error, and so the units that are missing or left over.
+Orders and receipts bring goods for the run into the stores. The ordered units follow a wrong
+forecast of the demand. The seed determines the error, and so the units that are missing or left
+over.
 """
 
 from math import ceil

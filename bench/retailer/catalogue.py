@@ -1,6 +1,6 @@
-"""The demo retailer's items, locations and suppliers. Pure.
+"""The demo retailer's items, locations and suppliers. The functions are pure: no I/O, no clock.
 
-It has 2,400 items in 12 departments, 40 suppliers, 12 stores and 2 distribution centres.
+The retailer has 2,400 items in 12 departments, 40 suppliers, 12 stores and 2 distribution centres.
 """
 
 from dataclasses import dataclass
@@ -174,7 +174,7 @@ class Item:
 
     @property
     def floor_minor(self) -> int:
-        """Lowest price that covers cost, margin and tax."""
+        """Return the lowest price that covers cost, margin and tax."""
         return floor_minor(self.cost_minor, MARGIN_PERMILLE, TAX_BP)
 
 

@@ -1,4 +1,4 @@
-"""Codes of the demo retailer's items: an EAN-13, a GTIN for the case, the supplier's number. Pure.
+"""Codes of the demo retailer's items: an EAN-13, a GTIN for the case, the supplier's number.
 
 The EAN-13s begin with 20 to 29. GS1 reserves this range for numbers within one company, so no real
 product on the market has one of these codes.

@@ -1,4 +1,4 @@
-"""Planned demand of a run, computed from seed and tick. Pure: equal seeds give equal plans.
+"""Planned demand of a run, computed from seed and tick. Equal seeds give equal plans.
 
 A tick is a tenth of a second of planned time. Every tick has its own random generator. So all
 runs with the same seed, keys, rate and scenario plan the same ticks.
@@ -54,7 +54,7 @@ class Tick:
 
 
 class Demand:
-    """The plan of a run over `keys` keys, the most popular first."""
+    """The plan of a run over `keys` keys, the most popular first. `rate` is in lines a second."""
 
     def __init__(self, *, seed: int, keys: int, rate: float, scenario: Scenario) -> None:
         self._seed = seed

@@ -51,6 +51,6 @@ def _write_day(day: Day, part: str, begins: datetime) -> None:
 
 
 def chunks(rows: list[T]) -> Iterable[list[T]]:
-    """Return `rows` in pieces of at most 2,000, the size of one statement."""
+    """Yield `rows` in lists of at most 2,000: one statement writes so many."""
     for start in range(0, len(rows), BATCH):
         yield rows[start : start + BATCH]

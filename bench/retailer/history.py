@@ -1,4 +1,4 @@
-"""Planned history of a chain over ninety days: the real shelf and the recorded book. Pure.
+"""Planned history of a chain over ninety days: the real shelf and the recorded book.
 
 The shelf has the real units. The book has the recorded units: the sum of the facts. Nothing is sold
 from an empty shelf. A theft changes only the shelf. A count sets the book to the units on the

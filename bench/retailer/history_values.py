@@ -1,4 +1,4 @@
-"""Values of a planned history. Pure."""
+"""Data classes of a planned history."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -55,7 +55,7 @@ class Closing(NamedTuple):
 
 @dataclass(slots=True)
 class History:
-    """Facts by day (its first midnight), opening and closing units by key, and the totals."""
+    """Facts by day (the midnight at its start), opening and closing units by key, and totals."""
 
     days: dict[datetime, Day]
     openings: dict[str, int]

@@ -57,7 +57,10 @@ def begin_morning(*, seed: int = 1, size: str = "demo") -> bool:
 
 
 def _send_counts(keys: list[PlannedKey], at: datetime) -> int:
-    """Write two approved counts of the time `at`, each one unit below the recorded stock."""
+    """Write two approved counts of the time `at`, each one unit below the recorded stock.
+
+    Return the number of written counts.
+    """
     sent = 0
     for key in keys:
         if key.location != HANDHELD_STORE or key.fate != "ordinary" or sent == COUNTS:
@@ -74,7 +77,10 @@ def _send_counts(keys: list[PlannedKey], at: datetime) -> int:
 
 
 def _end_promotion(keys: list[PlannedKey], promotion: Promotion, seed: int, ends: datetime) -> int:
-    """Schedule the regular prices after a promotion, and raise the cost of one of its items."""
+    """Schedule the regular prices after a promotion, and raise the cost of one of its items.
+
+    Return the number of written rows.
+    """
     reduced = [
         key
         for key in keys

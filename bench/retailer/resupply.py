@@ -1,4 +1,4 @@
-"""Transfers and orders of the planned history. Some orders are late or short. Pure.
+"""Transfers and orders of the planned history. Some orders are late or short.
 
 In this history people reorder by hand in the evening if the recorded stock is low. Goods still in
 transit when the history ends stay on order; the live run delivers them.

@@ -1,4 +1,4 @@
-"""The demo retailer as values: ranged items, their locations and policies. Pure.
+"""The demo retailer as values: ranged items, their locations and policies.
 
 There are two distribution centres. Each of the 2,400 items belongs to one of them at random, so a
 centre holds about half of the items. In the size `tiny`, a centre holds only those of its items
@@ -138,7 +138,7 @@ def size_named(name: str) -> Size:
 
 
 def plan(seed: int, size: Size) -> tuple[list[Item], list[PlannedKey]]:
-    """Return items and item-locations: the stores' keys first, then the warehouses'."""
+    """Return all items, and the planned keys: those of stores, then those of warehouses."""
     items = catalogue(seed)
     chosen = list(_assortments(seed, items, size))
     shares = sum(item.daily_units * STORE_SHARES[store] for store, item in chosen)

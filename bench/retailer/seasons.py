@@ -1,4 +1,4 @@
-"""Demand by hour, weekday, season and promotion, for simulated trade only. Pure."""
+"""Demand by hour, weekday, season and promotion, for simulated trade only."""
 
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta

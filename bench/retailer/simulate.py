@@ -1,4 +1,4 @@
-"""`inventory simulate`: seeded trading on the demo retailer, through the services, open loop.
+"""`inventory simulate`: seeded trading on the demo retailer, through the services.
 
 Ticks are due at planned times, and a late writer catches up instead of skipping ticks. Seed and
 tick alone determine the demand. The sales also depend on the units on the shelves.

@@ -47,16 +47,16 @@ class Traded:
 
     @property
     def actions(self) -> int:
-        """Number of transfers, counts and adjustments."""
+        """Return the number of transfers, counts and adjustments."""
         return self.transfers + self.counts + self.adjustments
 
     @property
     def lines_per_s(self) -> float:
-        """Sale lines that customers wanted per second, bought or not: the planned rate."""
+        """Return the planned lines per second, including lines that were not sold."""
         return self.planned_lines / self.seconds if self.seconds else 0.0
 
     def as_json(self) -> dict[str, object]:
-        """Return every count, for scripts."""
+        """Return every count as a JSON object."""
         rate = {"planned_lines_per_s": round(self.lines_per_s, 1)}
         return {
             name: round(value, 3) if isinstance(value, float) else value

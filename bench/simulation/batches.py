@@ -93,7 +93,8 @@ def _follow_parent() -> None:
 def _in_child(batch: tuple[int, int]) -> list[int]:
     """Return the failing seeds of a batch. If SIGTERM ends the process, it deletes its files."""
     with silent(), Disk() as disk:
-        # Exit without an exception, because in a destructor Python would only print the exception.
+        # The handler raises no exception. If the signal arrives while Python runs a destructor,
+        # Python would only print the exception and continue.
         signal.signal(signal.SIGTERM, lambda *_: _end_child(disk))
         found = _failing_on(disk, batch)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)

@@ -104,7 +104,11 @@ def _check_order(sends: Sends) -> None:
 
 @dataclass(slots=True)
 class Visible:
-    """The state of one partition for a reader of committed records, and checks against `truth`."""
+    """The state of one partition for a reader of committed records, and checks against `truth`.
+
+    `positions` has the offset of each key's newest level. `decided` has the highest revision of
+    each decision. `late` and `rejected` are offsets in the source log.
+    """
 
     number: int
     truth: Truth

@@ -126,6 +126,6 @@ class _RecordingBroker:
         self.sends: list[Send] = []
 
     async def acknowledged(self, _partition: int, stages: Sequence[Stage]) -> Positions:
-        """Record the sends of a transaction."""
+        """Record the sends of a transaction. Return no offsets."""
         self.sends += [send for stage in stages for send in stage]
         return {}

@@ -57,7 +57,7 @@ class StepLoop:
     def call_soon(
         self, callback: Callable[..., object], *args: object, context: Context | None = None
     ) -> asyncio.Handle:
-        """Queue a step."""
+        """Queue a step. Return its handle, which can cancel the step."""
         context = copy_context() if context is None else context
         handle = asyncio.Handle(callback, args, self.as_loop, context)
         self._ready.append((handle, partial(context.run, callback, *args)))
@@ -66,13 +66,16 @@ class StepLoop:
     def call_later(
         self, _delay: float, callback: Callable[..., object], *args: object
     ) -> asyncio.Handle:
-        """Queue a step that runs when the scheduler ends the sleep; the delay is ignored."""
+        """Return the handle of a step that runs when the scheduler ends the sleep.
+
+        The delay is ignored.
+        """
         return self._call_after(SLEEP, callback, *args)
 
     def call_at(
         self, _when_s: float, callback: Callable[..., object], *args: object
     ) -> asyncio.Handle:
-        """Queue the end of `asyncio.timeout`; the scheduler decides when the time limit is over."""
+        """Return the handle of a time limit's end; the scheduler decides when the limit is over."""
         return self._call_after(TIME_LIMIT, callback, *args)
 
     def time(self) -> float:

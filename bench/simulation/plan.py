@@ -50,7 +50,7 @@ class Plan:
 
     @property
     def partitions(self) -> int:
-        """Number of partitions that have records."""
+        """Return the highest partition number with records, plus 1."""
         return 1 + max((step.partition for step in self.steps), default=0)
 
     def kept(self, steps: Collection[int], faults: Collection[int]) -> "Plan":

@@ -98,7 +98,7 @@ class Process:
 
     @property
     def ownership(self) -> Ownership:
-        """The partitions that the worker owns."""
+        """Return the partitions that the worker owns, with their states."""
         return self._worker.ownership
 
     def start(self) -> None:
@@ -188,7 +188,10 @@ class Process:
         self._writers.clear()
 
     async def acknowledged(self, partition: int, stages: Sequence[Stage]) -> Positions:
-        """Commit the sends of all stages in one transaction, and record them in `sent`."""
+        """Commit the sends of all stages in one transaction. Record them in `sent`.
+
+        Return each topic's offset after its last record.
+        """
         self.sent[partition] = [send for stage in stages for send in stage]
         return await self._writers[partition].acknowledged(partition, stages)
 

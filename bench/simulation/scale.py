@@ -47,8 +47,8 @@ def scaled() -> Iterator[None]:
 def choose_sizes(*, large: bool) -> None:
     """Set two limits of the engine, each to a large or to the minimal value.
 
-    They are the bytes of a block of compressed states, and `rings.LOOK_BACK`: the number of source
-    records that a restore reads again at least.
+    `cold.BLOCK_BYTES` is the size of a block of compressed states. `rings.LOOK_BACK` is the least
+    number of source records that a restore reads again.
     """
     cold.BLOCK_BYTES = BLOCK_BYTES if large else 1
     rings.LOOK_BACK = _LOOK_BACK if large else 1

@@ -104,7 +104,7 @@ class Simulation:
         """Run the history, then check the end state.
 
         Raises:
-            Violation: a promise is broken.
+            Violation: a guarantee does not hold.
         """
         self.start()
         while self._next():
@@ -201,7 +201,7 @@ class Simulation:
         self.trace.append(f"{self.step}: step {record.number} arrives in [{record.partition}]")
 
     def _wake(self) -> bool:
-        """Wake sleeping processes and end delays, because nothing else can happen."""
+        """Wake sleeping processes and end delays. Return False if there were none."""
         idle = [p for p in self.processes if p.is_held(self.step)]
         for process in idle:
             process.asleep_until = self.step
@@ -209,7 +209,10 @@ class Simulation:
         return bool(idle)
 
     def _force_next(self) -> bool:
-        """Trigger the next fault. If none is left, send the last records, then run the timers."""
+        """Trigger the next fault. If none is left, send the last records, then run the timers.
+
+        Return False if nothing is left to do.
+        """
         if self._faults:
             self._inject(self._faults.pop())
             return True

@@ -1,4 +1,4 @@
-"""Wait until workers have sent an open need again. They do so every minute.
+"""Wait until workers have sent an open need again, which they do every minute.
 
 A need that is sent again would replace a wrong proposal that the bench has planted.
 """

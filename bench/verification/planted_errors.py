@@ -38,7 +38,7 @@ KINDS: Final = (
 
 
 def planted(kind: str, number: int, target: Target) -> AbstractContextManager[Planted]:
-    """Plant a wrong row of this kind and restore it afterwards; `number` selects the key."""
+    """Return a context that plants and later restores a wrong row; `number` selects the key."""
     resting = AT_REST[number % len(AT_REST)]
     if kind == WORKER_STATE:
         return worker_state(target, resting)
@@ -83,7 +83,7 @@ def _writing(target: Target) -> psycopg.Connection:
 
 @contextmanager
 def _hot_level(target: Target, sku: str) -> Iterator[Planted]:
-    """Write a wrong level of a hot key. Sales of the key pause, or the next would replace it."""
+    """Write a wrong level of a hot key. Pause the key's sales, which would replace the row."""
     with target.shop.without_sales(sku):
         target.wait_until_now()
         with _row(LEVEL_COUNTER, target, sku) as row:

@@ -101,7 +101,7 @@ class Report:
         return 2 if is_open or self.at_rest else 0
 
     def as_json(self) -> dict[str, Any]:
-        """Return the report for scripts."""
+        """Return the report as a JSON object."""
         return {
             "ok": self.exit_code == 0,
             "problem": self.problem,

@@ -81,7 +81,7 @@ _PROPOSALS: Final = Counter(("app", "reorder_proposal"), "revision", "revision")
 
 @contextmanager
 def counter(connection: psycopg.Connection, which: Counter, key: str) -> Iterator[Planted]:
-    """Add 1 to the column within the block.
+    """Add 1 to the column within the block. Yield the wrong row.
 
     The row keeps its offset. The projector's next upsert of the key replaces the row.
     """

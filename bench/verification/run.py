@@ -30,7 +30,7 @@ Progress = Callable[[str], None]
 def run(
     settings: Connections, owner: Callable[[int], int | None], plan: Plan, progress: Progress
 ) -> Report:
-    """Trade and compare repeatedly with `verify`, then compare once more without trade."""
+    """Trade and run `verify` repeatedly, then once more without trade. Return the report."""
     shop = Shop(settings.database_url.get_secret_value(), plan.load, plan.seed)
     target = Target(settings, shop, owner, plan.timeout_s)
     shop.open()
@@ -56,7 +56,10 @@ def _rounds(target: Target, report: Report, progress: Progress) -> None:
 
 
 def _round(target: Target, kind: str, number: int) -> Round:
-    """Compare; up to twice again if the stack replaced the wrong row before `verify` saw it."""
+    """Compare, and return the last result.
+
+    If the stack replaced the wrong row before `verify` read it, repeat up to twice.
+    """
     one = _compared(target, kind, number, 0)
     while one.is_repaired and one.repaired + 1 < _TRIES:
         one = _compared(target, kind, number, one.repaired + 1)

@@ -94,7 +94,7 @@ def changelog_window(target: Target, key: str) -> Iterator[Planted]:
 
 @contextmanager
 def worker_state(target: Target, sku: str) -> Iterator[Planted]:
-    """Make a worker restore a wrong level. It continues from that level until the block ends.
+    """Make a worker restore a wrong level, from which the worker continues until the block ends.
 
     The key is sold within the block. No sale repairs the state, because each sale only subtracts a
     unit from the wrong number.
