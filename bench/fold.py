@@ -1,8 +1,8 @@
 """`inventory bench fold`: records per second of one core, and the CPU time of each processing step.
 
-It needs no service. The bench makes a log of change events in memory. It processes the log in
-chunks of one partition each, as a worker does while it catches up. It decodes a record, checks it
-with the dedupe ring, folds it, and encodes the changelog records. A reference program
+The command needs no service. It makes a log of change events in memory, and processes it in chunks
+of one partition each, as a worker does while it catches up. The steps for each record are: decode
+it, check it with the dedupe ring, fold it, and encode the changelog records. A reference program
 (`bench.fold_reference`) adds up the same records in plain dictionaries. Its rate depends only on
 the machine. So ratios to the reference can be compared between machines.
 """
@@ -59,12 +59,12 @@ class Case:
 
     @property
     def apply_us(self) -> float:
-        """CPU microseconds per record of dedupe and fold, as in a recomputation."""
+        """Return the CPU microseconds per record of dedupe and fold, as in a recomputation."""
         return self.dedupe_us + self.fold_us
 
     @property
     def whole_us(self) -> float:
-        """CPU microseconds per record from received to encoded bytes, without the broker."""
+        """Return the CPU microseconds per record of all steps, from bytes to bytes."""
         return self.decode_us + self.apply_us + self.encode_us
 
     def as_json(self) -> dict[str, Any]:
@@ -88,14 +88,14 @@ class FoldReport:
 
     @property
     def growth(self) -> float | None:
-        """Ratio of CPU times per record, last to first retailer; None if there is only one."""
+        """Return the last retailer's CPU time per record divided by the first's; None for one."""
         of_retailer = [case for case in self.cases if case.name == "retailer"]
         if len(of_retailer) < 2:  # noqa: PLR2004 -- nothing to compare
             return None
         return of_retailer[-1].apply_us / of_retailer[0].apply_us
 
     def as_json(self) -> dict[str, Any]:
-        """Return the report for scripts."""
+        """Return the report as a JSON object."""
         cases = [case.as_json() for case in self.cases]
         found = {"machine": self.machine, "load": self.load, "growth": self.growth}
         return {**found, "cases": cases}
@@ -246,6 +246,8 @@ def run(
     progress: ReportProgress = lambda _text: None,
 ) -> FoldReport:
     """Measure the sales file, if given, then one generated retailer for each number of keys.
+
+    Return one case for each of them.
 
     Raises:
         BenchFailed: no line of the file is a valid sale line.

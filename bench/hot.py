@@ -66,7 +66,7 @@ class Plan:
 
 
 def run(plan: Plan, settings: Connections, *, progress: Progress = lambda _text: None) -> HotReport:
-    """Measure the running stack. The written sale lines stay in it, at locations `BENCH-…`.
+    """Measure the running stack. Return the report. The sale lines stay, at locations `BENCH-…`.
 
     Raises:
         BenchFailed: a transaction failed, or a stock has not fallen by the sold units.
@@ -104,7 +104,7 @@ class _Bench:
         self._location = f"BENCH-{uuid.uuid4().hex[:8].upper()}"
 
     def measure(self, side: str, items: int) -> Block:
-        """Measure one block: sell, then compare the stock with the sold units."""
+        """Sell for one block, and compare the stock with the sold units. Return the block."""
         with tempfile.TemporaryDirectory(prefix="inventory-hot-") as scratch:
             printed = self._sell(side, items, Path(scratch))
             ended = time.monotonic()

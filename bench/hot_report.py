@@ -47,7 +47,7 @@ class HotReport:
         return tuple(self._ratio(items) for items in dict.fromkeys(b.items for b in self.blocks))
 
     def as_json(self) -> dict[str, Any]:
-        """Return the report for scripts."""
+        """Return the report as a JSON object."""
         return {**asdict(self), "ratios": [asdict(ratio) for ratio in self.ratios]}
 
     def as_text(self) -> str:

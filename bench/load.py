@@ -1,7 +1,7 @@
 """Sale lines at a planned rate, written directly into Postgres by multi-row statements.
 
-Open loop: each statement has a planned time, and a late sender catches up instead of skipping
-statements. So a slow pipeline causes longer delays, not a lower rate.
+The load is open loop: each statement has a planned time, and a late sender catches up instead of
+skipping statements. So a slow pipeline causes longer delays, not a lower rate.
 """
 
 import random

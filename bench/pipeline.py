@@ -68,7 +68,7 @@ def run(
     settings: Connections | None = None,
     progress: Progress = lambda _text: None,
 ) -> PipelineReport:
-    """Measure the running stack. The written lines stay in it, at locations `BENCH-…`.
+    """Measure the running stack. Return the report. The lines stay, at locations `BENCH-…`.
 
     Latencies come before the sustained rates, because after an overload they would include the time
     for catching up. Paint latency is measured only with a `screen`.
@@ -127,6 +127,8 @@ def _wait_until_shown(settings: Connections) -> None:
 def measure_sustained(settings: Connections, *, rate: int, seconds: float) -> Sustained:
     """Write `rate` lines a second. Wait until the acknowledged state includes the last line.
 
+    Return the reached rate and the times.
+
     Raises:
         BenchFailed: the last line of a partition did not arrive.
     """
@@ -155,7 +157,7 @@ def measure_sustained(settings: Connections, *, rate: int, seconds: float) -> Su
 
 
 def measure_latency(settings: Connections, *, rate: int, seconds: float) -> Latency:
-    """Commit single lines at `rate`. Measure when changelog and read model have each line."""
+    """Commit single lines at `rate`. Return the times until changelog and read model have them."""
     url = settings.database_url.get_secret_value()
     committed: dict[str, float] = {}
     with (

@@ -52,7 +52,7 @@ class PipelineReport:
     written: tuple[Written, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
-        """Return the report for scripts."""
+        """Return the report as a JSON object."""
         return asdict(self)
 
     def as_text(self) -> str:

@@ -36,24 +36,24 @@ class Result:
 
     @property
     def fill_permille(self) -> int:
-        """Units sold per thousand units that customers wanted."""
+        """Return the units sold per thousand units that customers wanted."""
         return 1000 * self.year.sold_units // max(1, self.year.wanted_units)
 
     @property
     def margin_minor(self) -> int:
-        """Revenue minus the cost of sold units and of written-off units."""
+        """Return the revenue minus the cost of sold units and of written-off units."""
         year = self.year
         return year.revenue_minor - year.cost_minor - year.written_off_minor
 
     @property
     def result_minor(self) -> int:
-        """The margin minus the cost of stock on the shelf and of orders."""
+        """Return the margin minus the cost of stock on the shelf and of orders."""
         year = self.year
         holding = year.stock_minor_days * HOLDING_PERMILLE // 1000 // 365
         return self.margin_minor - holding - year.orders * ORDER_COST_MINOR
 
     def as_json(self) -> dict[str, Any]:
-        """Return every figure, for scripts."""
+        """Return every figure as a JSON object."""
         year = self.year
         return {
             "policy": self.policy,
@@ -96,7 +96,7 @@ class Report:
     seconds: float
 
     def as_json(self) -> dict[str, Any]:
-        """Return the report for scripts; equal options give equal results."""
+        """Return the report as a JSON object; equal options give equal results."""
         return {
             "seed": self.seed,
             "items": self.items,
@@ -120,7 +120,7 @@ class Report:
 def run(
     *, seed: int, number: int, days: int, progress: Callable[[str], None] | None = None
 ) -> Report:
-    """Simulate `number` items for `days` days under every policy."""
+    """Simulate `number` items for `days` days under every policy. Return the results."""
     started = time.monotonic()
     chosen = items(seed, number)
     years = [year_of(seed, item, days) for item in chosen]

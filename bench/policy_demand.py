@@ -1,4 +1,4 @@
-"""Items for `inventory bench policy`, and a year of their customers' demand. Pure and seeded.
+"""Items for `inventory bench policy`, and a year of their customers' demand.
 
 Items have four classes: fast and steady, slow, intermittent (long gaps, then several units at
 once), and seasonal. A rule that suits one class may fail for another. The year begins on Monday,

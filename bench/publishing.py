@@ -59,7 +59,7 @@ class Report:
     steps: tuple[Step, ...]
 
     def as_json(self) -> dict[str, Any]:
-        """Return the report for scripts."""
+        """Return the report as a JSON object."""
         return asdict(self)
 
     def as_text(self) -> str:
@@ -70,7 +70,7 @@ class Report:
 
 
 def run(size: Size, bootstrap: str, scratch: Path, publish: Publish, progress: Progress) -> Report:
-    """Write records to the source log; measure archiving, recomputing and publishing them.
+    """Write records to the source log. Return the times to archive, recompute and publish them.
 
     Raises:
         BenchFailed: the broker did not acknowledge all records.

@@ -51,7 +51,7 @@ class Report:
     steps: tuple[Stale, ...]
 
     def as_json(self) -> dict[str, Any]:
-        """Return the report for scripts."""
+        """Return the report as a JSON object."""
         return asdict(self)
 
     def as_text(self) -> str:
@@ -72,6 +72,8 @@ class Report:
 
 def run(settings: Connections, steps: Sequence[Step], *, rounds: int, progress: Progress) -> Report:
     """Measure ten seconds without a change, then all steps in their order, `rounds` times.
+
+    Return the measurements.
 
     Raises:
         BenchFailed: workers didn't show a sale within 60 s after a step, or a step had no sale.

@@ -62,7 +62,7 @@ class RestoreReport:
     ways: tuple[RestoreResult, ...]
 
     def as_json(self) -> dict[str, Any]:
-        """Return the report for scripts."""
+        """Return the report as a JSON object."""
         return asdict(self)
 
     def as_text(self) -> str:
@@ -93,7 +93,7 @@ class SyntheticLog:
 
     @property
     def level_bytes(self) -> int:
-        """Average bytes of a level record."""
+        """Return the average bytes of a level record."""
         sizes = [
             len(one.value or b"") for one in self._levels(0, min(self.keys, len(self.templates)))
         ]
@@ -151,7 +151,10 @@ class SyntheticLog:
 
 
 def run(*, keys: int, seed: int = 1) -> RestoreReport:
-    """Restore cold, write snapshots, and restore warm. `keys` is rounded up to a multiple of 12."""
+    """Return the times of a cold restore, of writing snapshots, and of a warm restore.
+
+    `keys` is rounded up to a multiple of 12, the number of partitions.
+    """
     templates = _templates(seed)
     each = -(-keys // PARTITIONS)
     logs = [SyntheticLog(each, number, templates) for number in range(PARTITIONS)]

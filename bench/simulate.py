@@ -41,7 +41,7 @@ class Report:
         return 130 if self.is_cut_off else int(self.failed > 0)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the report for programs."""
+        """Return the report as a JSON object."""
         return {
             "start": self.start,
             "seeds": self.seeds,
@@ -65,7 +65,7 @@ class Report:
 
 
 def run(*, start: int, seeds: int, workers: int, progress: Progress) -> Report:
-    """Simulate `seeds` histories; shorten the first failing ones.
+    """Simulate `seeds` histories. Shorten the first failing ones. Return the report.
 
     SIGINT or SIGTERM ends the simulation after the current batch. The same signal again ends it at
     once. The report has the number of finished seeds, and no child process is left.

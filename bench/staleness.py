@@ -37,8 +37,8 @@ class _Key:
 class Staleness:
     """Threads that sell and that query the workers, until the end of the `with` block.
 
-    If Postgres fails during a sale, nothing is sold any more. The sale may have been committed, so
-    the bench couldn't tell which sales an on-hand figure includes.
+    If Postgres fails during a sale, the selling thread ends. That sale may have been committed, so
+    the bench couldn't tell which sales a later on-hand figure includes.
     """
 
     def __init__(self, settings: Connections) -> None:

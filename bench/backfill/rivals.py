@@ -28,7 +28,7 @@ _WHERE: Final = "\"table\" = 'sale_line' AND admission = 'new'"
 
 
 def python_sums(archive: Path) -> Sums:
-    """Sum the units per key with a dictionary in one process."""
+    """Return the units by key, summed with a dictionary in one process."""
     manifest, sums = Manifest(archive), defaultdict[str, int](int)
     for file in manifest.all_files():
         for row in checked_rows(manifest.storage, file.source):
@@ -38,7 +38,7 @@ def python_sums(archive: Path) -> Sums:
 
 
 def duckdb_sums(archive: Path) -> Sums:
-    """Sum in SQL, with DuckDB's own JSON functions."""
+    """Return the units by key, summed in SQL with DuckDB's JSON functions."""
     duckdb: Any = import_module("duckdb")  # may be absent
     units = "coalesce(CAST(json_extract(body, '$.{}.quantity_units') AS BIGINT), 0)"
     query = f"""
@@ -51,7 +51,7 @@ def duckdb_sums(archive: Path) -> Sums:
 
 
 def spark_group_by(archive: Path) -> Sums:
-    """Sum with Spark SQL's JSON functions and its shuffle."""
+    """Return the units by key, summed with Spark SQL's JSON functions and shuffle."""
     with _Session() as session:
         rows = session.read.parquet(str(archive / "partition=*")).where(_spark(_WHERE))
         units = "coalesce(get_json_object(decode(value, 'UTF-8'), '$.{}.quantity_units'), 0)"
@@ -61,7 +61,7 @@ def spark_group_by(archive: Path) -> Sums:
 
 
 def apply_in_pandas(archive: Path) -> Sums:
-    """Sum with a Python function that Spark calls once per key, after its shuffle."""
+    """Return the units by key. Spark calls a Python function per key, after its shuffle."""
     pd: Any = import_module("pandas")  # may be absent
 
     def summed(group: Any) -> Any:  # noqa: ANN401 -- data frames, whose types are optional here

@@ -66,12 +66,12 @@ class Trial:
 
     @property
     def rate(self) -> float:
-        """Records per second."""
+        """Return the records per second of elapsed time."""
         return self.records / self.seconds
 
     @property
     def core_rate(self) -> float:
-        """Records per CPU second of the computing processes; 0 if no CPU time was measured."""
+        """Return records per CPU second of the computing processes; 0 without CPU time."""
         return self.records / self.cost.computing_s if self.cost.computing_s else 0.0
 
     def as_text(self) -> str:
@@ -112,7 +112,7 @@ class Sized:
         return Fold(applied, sum(each.whole for each in self.folds) / number)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the measurements for scripts."""
+        """Return the measurements as a JSON object."""
         return {
             **asdict(self.size),
             "archive_bytes": self.archive_bytes,
@@ -142,7 +142,7 @@ class Plan:
 
 
 def run(plan: Plan, clusters: Clusters, progress: Progress) -> list[Sized]:
-    """Measure every size.
+    """Measure every size. Return one result per size, in the order of the plan.
 
     Raises:
         BenchFailed: an engine failed, or two digests or sums differ.

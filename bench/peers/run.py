@@ -52,7 +52,10 @@ class Input:
 
 
 def run(plan: Plan, services: Services, scratch: Path, progress: Progress) -> Report:
-    """Produce the input once, then measure each peer. Report figures only for correct outputs."""
+    """Produce the input once, then measure each peer. Return the report of all trials.
+
+    A trial has figures only if the peer's outputs were correct.
+    """
     sales = draw(plan.records, plan.keys)
     whole = sales.sums()
     size = f"{len(whole.on_hand):,} keys, {len(whole.windows):,} windows"

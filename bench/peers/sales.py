@@ -120,7 +120,8 @@ def _envelope(
     index: int, name: str, units: int, occurred: str, committed: str, at_us: int
 ) -> bytes:
     location, _, sku = name.partition("|")
-    # Formatted directly: encoding a million lines as JSON would take longer than the fastest peers.
+    # This function formats the text itself: encoding a million lines as JSON would take longer
+    # than the fastest peer needs for them.
     return (
         f'{{"before":null,"after":{{"id":{index + 1},"inv_key":"{name}","location":"{location}",'
         f'"sku":"{sku}","recorded_at":"{committed}Z","recorded_by":null,"source":"till-1",'

@@ -115,7 +115,7 @@ class Run:
 
 
 def run(peer: Peer, context: PeerContext, records: int, expected: Sums, timeout_s: float) -> Trial:
-    """Run the job on `peer` once and compare its outputs."""
+    """Run the job on `peer` once. Return figures if the outputs are correct, else the problem."""
     try:
         peer.prepare(context)
         figures = _measured(peer, context, records, timeout_s)

@@ -37,7 +37,7 @@ def usage(pid: int) -> Usage:
 
 
 def each_usage(pid: int) -> dict[int, Usage]:
-    """Return the usage of each running process in the tree; ended children don't count."""
+    """Return the usage of each running process in the tree, by pid. Ended children don't count."""
     found = {}
     for each in _tree(pid):
         fields = _stat(each)

@@ -16,12 +16,12 @@ class Options:
 
     @property
     def level_topic(self) -> str:
-        """Name of the on-hand changelog."""
+        """Return the name of the on-hand changelog."""
         return f"{self.name}-on_hand-changelog"
 
     @property
     def window_topic(self) -> str:
-        """Name of the changelog of windows."""
+        """Return the name of the changelog of windows."""
         return f"{self.name}-windows-changelog"
 
     def mark_first(self) -> None:

@@ -11,7 +11,7 @@ import org.apache.kafka.common.errors.SerializationException;
 record Line(long units, long soldAtMs) {
   private static final JsonFactory JSON = new JsonFactory();
 
-  /** The line in a change event, by one pass over its tokens and without building a tree. */
+  /** Returns the sale line of a change event. Reads the tokens once and builds no tree. */
   static Line parse(byte[] content) {
     long units = 0;
     long soldAtMs = 0;
@@ -44,7 +44,7 @@ record Line(long units, long soldAtMs) {
     return new Line(units, soldAtMs);
   }
 
-  /** Whole seconds of 2026-11-20T03:00:00.123456Z in milliseconds since 1970. */
+  /** Returns 2026-11-20T03:00:00.123456Z without fraction, in milliseconds since 1970. */
   private static long milliseconds(char[] text, int at) {
     int year = pair(text, at) * 100 + pair(text, at + 2);
     long days = LocalDate.of(year, pair(text, at + 5), pair(text, at + 8)).toEpochDay();
