@@ -68,8 +68,8 @@ def window_rows(state: bytes) -> Iterator[tuple[str, int, int, int, int, int, in
 def session_rows(state: bytes) -> Iterator[tuple[str, int, int, int, int]]:
     """Yield a row for each selling session in the days that the state keeps, oldest first.
 
-    A session is a sequence of ten-minute windows with units sold. The gaps between these
-    windows are shorter than 30 minutes. The row's values are in the order of `SESSION_COLUMNS`.
+    A session is a sequence of ten-minute windows with units sold. The gaps between these windows
+    are shorter than 30 minutes. The row's values are in the order of `SESSION_COLUMNS`.
     """
     found = decode_state(bytes(state))
     for one in sessions({at: row.sold_units for at, row in found.windows.items()}):

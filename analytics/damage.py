@@ -24,5 +24,5 @@ class Damage(RuntimeError):
 
     @override
     def __str__(self) -> str:
-        """Return the problem, what was kept and the next step, as far as they are known."""
+        """Return the problem, what was kept and the next step; leave out empty parts."""
         return "; ".join(part for part in (self.problem, self.kept, self.step) if part)

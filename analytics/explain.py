@@ -117,7 +117,7 @@ def explain(
     """Return the explanation of one item, now or at a business time (ISO 8601, UTC).
 
     Raises:
-        UnknownItem: nothing is known of the key, or `at` is no time.
+        UnknownItem: nothing is known of the key, or `at` is not an ISO 8601 time.
     """
     known = settings or Connections()
     key = f"{location}|{sku}"

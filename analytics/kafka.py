@@ -113,7 +113,7 @@ def records(client: Consumer, *, wait_s: float = _POLL_S) -> list[Any]:
     """Return the messages that have arrived, including end-of-partition marks.
 
     Raises:
-        KafkaException: a message carries an error other than the end of a partition.
+        KafkaException: a message has an error other than the end of a partition.
     """
     messages: list[Any] = client.consume(num_messages=_BATCH, timeout=wait_s)
     for message in messages:

@@ -102,8 +102,8 @@ def _range(path: Path, end: int) -> Range:
     """Return the offsets in the file's name.
 
     Raises:
-        ValueError: the name is no archive file's, its last offset is below its first, or its first
-            offset is below `end`. The previous readable file ends at `end`.
+        ValueError: the file has another form of name, its last offset is below its first, or its
+            first offset is below `end`. The previous readable file ends at `end`.
     """
     named = _NAMED.fullmatch(path.name)
     if named is None:

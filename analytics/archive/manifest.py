@@ -4,8 +4,8 @@ Each line names the next offset and the hash of its partition's previous line. S
 repeated, moved or changed line breaks the chain. The chain can't reveal lines missing at its end.
 
 `_head.json`, the head, states the manifest's valid length and is replaced after each line. Readers
-use only the lines that the head covers. A crash before the head is replaced leaves bytes that
-the old head doesn't cover. Readers ignore these bytes, and the next archiver truncates them.
+use only the lines that the head covers. A crash before the head is replaced leaves bytes that the
+old head doesn't cover. Readers ignore these bytes, and the next archiver truncates them.
 """
 
 import hashlib

@@ -67,8 +67,8 @@ def use_present_names(directory: Path) -> None:
 def _lock_out_first_release(lock: Path) -> None:
     """Put a directory in place of the former lock, so that the first release can't open it.
 
-    Otherwise the first release would find no file with a name that it knows. That release
-    would take the archive for an empty one and delete the Parquet files.
+    Otherwise the first release would find no file with a name that it knows. That release would
+    take the archive for an empty one and delete the Parquet files.
     """
     if not lock.is_dir():
         lock.unlink(missing_ok=True)

@@ -32,7 +32,7 @@ def ring_at(
         for row in checked_rows(manifest.storage, file.source):
             if row.offset >= end:
                 return ring
-            with suppress(Malformed):  # a malformed record is never remembered
+            with suppress(Malformed):  # the ring holds no malformed records
                 record = decode(row.key, row.value, offset=row.offset)
                 if row.admission == RESENT:  # the first delivery may be in an earlier file
                     ring.note_resent(record)

@@ -1,9 +1,9 @@
 """The row of the archive and its Parquet form.
 
-A row keeps the record's exact key and value bytes from the log. The archiver adds the
-dedupe verdict: a recomputation of one key bucket can't derive it, because the verdict needs all
-records of the partition in order.
-Table, op, LSN and commit time are copied into columns for queries and for pruning.
+A row keeps the record's exact key and value bytes from the log. The archiver adds the dedupe
+verdict: a recomputation of one key bucket can't derive it, because the verdict needs all records of
+the partition in order. Table, op, LSN and commit time are copied into columns for queries and for
+pruning.
 """
 
 import hashlib

@@ -8,7 +8,7 @@ decision.
 Only the deciding logic revision makes proposals (`analytics.backfill.deciding_revision`). If a
 decision was closed while another logic revision decided, its proposal may be missing. A proposal
 that was closed by a switch keeps the revision of that time. Proposals of other logic revisions are
-only counted, because this code can't judge them.
+only counted, because this code can't check them.
 """
 
 from collections.abc import Iterable, Mapping
@@ -145,9 +145,9 @@ def decided_since(
     proposed: Mapping[str, DecisionRevision],
     generation: int,
 ) -> dict[str, DecisionRevision]:
-    """Return the proposals that a recomputation from `begins` on can judge.
+    """Return the proposals that a recomputation from `begins` on can check.
 
-    A proposal can be judged if one of these conditions holds:
+    It can check a proposal if one of these conditions holds:
     - The recomputation has a decision with the proposal's id.
     - The proposal's record lies at or after `begins`.
     - The proposal is of another generation than `generation`.

@@ -51,7 +51,7 @@ def history(
 
     Raises:
         NoArchive: the named archive doesn't exist, or its server can't be used.
-        UnknownRun: no such run exists, and the text is no time.
+        UnknownRun: no such run exists, and the text is not a time.
         NoBroker: records are needed that are not archived, and `settings` name no broker.
         ArchiveBehind: the archive did not reach the offsets in time.
     """

@@ -26,7 +26,7 @@ def run_units(
 ) -> Iterator[ManifestRow | UnitFailed]:
     """Compute the units in a pool of processes. Yield one result per unit as units finish.
 
-    After a failed unit no further unit is handed out. Units that are handed out already may still
+    After a failed unit no further unit is submitted. Units that are in the pool already may still
     be computed: at most `UNITS_PER_PROCESS` for each process.
     """
     if not units:

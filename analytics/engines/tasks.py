@@ -19,5 +19,5 @@ class RunTasks(Protocol):
     def __call__(
         self, units: Sequence[ArchiveUnit], task: Task[Result]
     ) -> Iterator[Result | UnitFailed]:
-        """Yield one result per unit. The local engine hands out no unit after a failed one."""
+        """Yield one result per unit. The local engine submits no unit after a failed one."""
         ...

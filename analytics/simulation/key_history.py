@@ -1,9 +1,9 @@
-"""The history of one key as facts for a simulation. The fold of the workers judges each record.
+"""The history of one key as facts for a simulation. The workers' fold decides about each record.
 
 The simulated period begins as soon as a count is approved, a policy is in force and the key has a
-stream time. The records up to then are the preamble. The simulation changes
-neither the preamble nor the rows that began in it. For example, an order that was open at the start
-of the period arrives as in history.
+stream time. The records up to then are the preamble. The simulation changes neither the preamble
+nor the rows that began in it. For example, an order that was open at the start of the period
+arrives as in history.
 """
 
 from collections import Counter

@@ -46,7 +46,7 @@ class Rejections:
     it was sent again after the dedupe horizon.
 
     `possibly_doubled` are rows of `stock_count` that may count twice (domain.md 11.4). A change of
-    such a row was rejected, so the count from before this change was not taken back. Then the row
+    such a row was rejected, so the count from before this change was not retracted. Then the row
     changed again, and its newest count may be in force beside the old one.
     """
 
@@ -171,8 +171,9 @@ def _is_current(record: Record, found: Write | None) -> bool:
 def _is_folded(record: Record, found: Write | None) -> bool:
     """Return True if the former row is an approved count older than the days that the fold keeps.
 
-    These days are counted back from the row's last write. By then the fold had merged such a count
-    into the opening values. If the row was deleted, the time is unknown, so return True.
+    These days are counted back from the row's last write. By then the fold had replaced such counts
+    by `opening_units` and `opening_count` (docs/domain.md 2.4). If the row was deleted, the time of
+    its last write is unknown, so return True.
     """
     image = record.before
     if record.table != "stock_count" or not isinstance(image, dict):

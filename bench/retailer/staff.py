@@ -83,7 +83,7 @@ class StaffThread(threading.Thread):
 def retry_on_database_loss(work: Callable[[], None]) -> None:
     """Execute `work`. After a lost database connection, wait 1 s and execute it again, up to 60 s.
 
-    So `work` must be idempotent: its commands carry ids.
+    So `work` must be idempotent: its commands have ids.
 
     Raises:
         OperationalError: the database is still lost after 60 s.
