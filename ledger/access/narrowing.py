@@ -5,9 +5,10 @@ A page's SELECT names its tables as `retail.stock_count c`. For a person with a 
 Postgres flattens that subquery, so indexes still work.
 
 This module declares every table that a page uses. `CONDITIONS` has the condition that selects a
-store's rows of a table. `COMPANY` lists the tables that every person may read, and `FUNCTIONS`
-the functions that a query may call. A query with another name raises `UndeclaredRelation`. So a
-page can't show rows of a new table before a developer has declared who may see them.
+store's rows of a table. `COMPANY` lists the tables that every person may read. `FUNCTIONS` lists
+the functions that a query may call. A query that names another table or function raises
+`UndeclaredRelation`. So a page can't show a new table before a developer has declared who may see
+its rows.
 """
 
 import re
@@ -22,7 +23,7 @@ _MINE: Final = f"= ANY(%({STORES})s)"
 _BY_LOCATION: Final = f"location {_MINE}"
 _BY_KEY: Final = f"split_part(inv_key, '|', 1) {_MINE}"
 
-# Relations whose rows every person may read: names, settings, and the state of the pipeline.
+# Tables whose rows every person may read: names, settings, and the state of the pipeline.
 COMPANY: Final = frozenset(
     {
         *("retail.product", "retail.supplier", "retail.pipeline_heartbeat"),
@@ -41,11 +42,12 @@ _LOCATED: Final = (
     *("app.price_proposal", "app.reorder_proposal", "app.purchase_order", "app.scorecard"),
     *("app.decision_event", "app.pending_item"),
 )
-# Maps a relation to the condition that selects the rows of the stores in %(scope_stores)s.
+# Maps a table to the condition that selects the rows of the stores in %(scope_stores)s.
 CONDITIONS: Final[Mapping[str, str]] = {
     **dict.fromkeys(_LOCATED, _BY_LOCATION),
     "retail.location": f"code {_MINE}",
-    # People of the source and people of the destination see both rows of a transfer.
+    # A transfer has one row at its source and one at its destination. People of either location
+    # see both rows.
     "retail.shipment_line": f"""{_BY_LOCATION} OR (transfer_ref IS NOT NULL AND EXISTS (
         SELECT FROM retail.shipment_line end_of WHERE end_of.transfer_ref = mine.transfer_ref
         AND end_of.{_BY_LOCATION}))""",
@@ -70,8 +72,9 @@ CONDITIONS: Final[Mapping[str, str]] = {
         AND NOT EXISTS (SELECT FROM retail.purchase_order_line o WHERE o.order_ref = subject
                         AND NOT o.{_BY_LOCATION}))""",  # noqa: S608 -- constants of this module
 }
-# Functions that a page may call. Their arguments are columns of a narrowed row, or a key or
-# location that `require_parameters` has checked.
+# Functions that a page may call. `narrowed` leaves these calls unchanged, because their arguments
+# can't name another store. An argument is a column of a narrowed row, or a key or location that
+# `require_parameters` has checked.
 FUNCTIONS: Final = frozenset(
     {
         *("retail.price_at", "retail.stock_facts", "retail.stock_split", "retail.whereabouts"),
@@ -137,9 +140,9 @@ def _refuse_undeclared(kind: str, text: str) -> NoReturn:
 
 
 def scoped(sql: str, parameters: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
-    """Return a SELECT statement and its parameters, limited to the stores of the scope.
+    """Return `sql` and `parameters`, limited to the stores of the current scope.
 
-    The scope is the current one (`current`). If it has all stores, return both unchanged.
+    If the current scope has all stores, return `sql` and `parameters` unchanged.
 
     Raises:
         OutOfScope: parameter `key` or `location` names a store outside the scope.

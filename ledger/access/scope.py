@@ -4,7 +4,7 @@ During a request, `webui.accounts.gate` sets the scope to that of the signed-in 
 commands and tests have no person, and their scope is everywhere. Decision 0025 has the rules.
 
 * `narrowing` limits every SELECT of a page to the scope.
-* Services call `require_store` for the row that they lock.
+* Services lock a row, and then call `require_store` with the row's location.
 * A membership (`app.membership`) gives a person one store, the stores of a region, or all stores.
   A person without a membership has no store at all.
 """
@@ -22,7 +22,7 @@ from django.db import connection
 
 from ledger.messages import Message, gettext_noop
 
-if TYPE_CHECKING:  # models can't be imported before Django is set up, but services are
+if TYPE_CHECKING:  # services import this module before Django is set up, which models don't allow
     from django.contrib.auth.models import AnonymousUser, User
 
 T = TypeVar("T")
@@ -88,7 +88,8 @@ FROM unnest(%(people)s::integer[]) AS p (id)
 def grants_of(person: User | AnonymousUser) -> Grants:
     """Return the roles and the stores of a person. An anonymous or inactive person has none.
 
-    One query reads them. The result is cached on `person` for one request.
+    The first call reads roles and stores with one query, and caches them on the object `person`.
+    Each request loads a new object.
     """
     if not person.is_authenticated or not person.is_active:
         return NO_GRANTS
@@ -123,9 +124,9 @@ def stores_of(person: User | AnonymousUser) -> Scope:
 
 
 def current() -> Scope:
-    """Return the scope (the stores of the person) of the running request.
+    """Return the scope of the running request: the stores of the person who made it.
 
-    Outside of a request it is `EVERYWHERE`.
+    Outside of a request, return `EVERYWHERE`.
     """
     return _CURRENT.get()
 
@@ -172,7 +173,10 @@ def require_store(location: str, *, field: str = "location") -> None:
 
 
 def require_key(inv_key: str, *, field: str = "") -> None:
-    """Raise `OutOfScope` unless the location of `LOCATION|SKU` is in the current scope."""
+    """Raise `OutOfScope` unless the location of `LOCATION|SKU` is in the current scope.
+
+    `field` has the same meaning as in `require_store`.
+    """
     require_store(inv_key.partition("|")[0], field=field)
 
 

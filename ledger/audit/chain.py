@@ -71,10 +71,12 @@ class Verdict:
 
 
 def verify(connection: psycopg.Connection, outside: Head) -> Verdict:
-    """Verify the complete chain, and that the chain still contains the head `outside`.
+    """Verify the complete chain; return its last entry and the first 20 breaks.
 
-    All reads use one Postgres snapshot. Read `outside` from its file before this call. A head that
-    was written after the snapshot isn't in it, and `verify` would report that head as removed.
+    It is also a break if the chain no longer contains the head `outside`.
+
+    All reads use one Postgres snapshot. Read `outside` from its file before this call. The snapshot
+    doesn't contain later entries, so `verify` would report the head of a later entry as removed.
     """
     with connection.transaction():
         connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
@@ -110,9 +112,9 @@ def _verify_chain(connection: psycopg.Connection, outside: Head) -> tuple[Head, 
 
 
 def _lost(last: Head, outside: Head) -> Break:
-    """Return the break for a chain that doesn't contain the head `outside`.
+    """Return the break for a chain that doesn't contain `outside`, the head in the file.
 
-    `last` is the chain's last entry. The head was recorded outside of Postgres.
+    `last` is the chain's last entry in Postgres.
     """
     if outside.place > last.place:
         found = f"the chain ends at entry {last.place}: later entries were removed"

@@ -104,5 +104,8 @@ def follow(connection: psycopg.Connection, path: Path) -> Head | None:
 
 
 def log_accepted(connection: psycopg.Connection, actor: str, detail: Mapping[str, object]) -> None:
-    """Append an entry to the audit log: `actor` accepts the log in its damaged state."""
+    """Append an entry to the audit log: `actor` accepts the log in its damaged state.
+
+    `detail` has the actor's reason and the number of the head in the file.
+    """
     connection.execute(_ACCEPTED, (actor, Jsonb(dict(detail))))

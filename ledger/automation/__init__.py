@@ -2,6 +2,6 @@
 
 The jobs approve reorders and prices that the rules allow without a person, send orders, open and
 clear tasks, and measure suppliers. No job computes stock. Each job reads the workers' decisions and
-the limits that people set, and calls the same services as the pages. Rows that a job writes have no
-actor, except in a send that a person requested.
+the limits that people set, and calls the same services as the pages. Rows that a job writes name no
+person as actor. Only the rows of a send name the person who requested the send.
 """

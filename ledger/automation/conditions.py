@@ -1,10 +1,12 @@
 """The conditions of tasks, one SQL query for each kind of task (docs/domain.md 8).
 
-Each query returns the subjects that need a task now, with key, location and SKU. Column `detail`
-has the figures that the task shows to a person. Nothing here opens or clears a task;
-`ledger.automation.tasks` does that, in the same way for all kinds. `%(now)s` is the time of the
-evaluation. Quotients use Postgres' `div` on whole numbers, so they are exact. Tests check both
-sides of each boundary.
+The subject of a task is what the task is about: usually an item's key, for some kinds a location or
+a till's source name. Each query returns one row per subject that needs a task now, with key,
+location and SKU. Column `detail` has the figures that the task shows to a person. Nothing here
+opens or clears a task; `ledger.automation.tasks` does that, in the same way for all kinds.
+
+`%(now)s` is the time of the evaluation. Quotients use Postgres' `div` on whole numbers, so they are
+exact. Tests check both sides of each boundary.
 """
 
 from typing import Final, NamedTuple
@@ -15,7 +17,8 @@ from ledger.access import roles
 from ledger.tasks import kinds
 from ledger.transfers.stuck import TRANSFER_DUE_ON, stuck_sql
 
-# Parameters that every query may use in addition to `%(now)s`.
+# Parameters that every query may use in addition to `%(now)s`. `lambda_micro` is the default
+# threshold of phantom suspects: 4.6 expected units, of which none was sold.
 CONSTANTS: Final = {
     "lambda_micro": 4_605_170,
     "window_us": WINDOW_US,
@@ -57,9 +60,9 @@ WHERE s.policy_active AND NOT s.stock_known AND NOT EXISTS (
       AND c.recorded_at > %(now)s - interval '60 s')
 """
 
-# The read model keeps a key for ever, even after all of its facts were deleted or voided. Such a
-# key needs no ranging. So the ledger must still have a fact with an effect (`app.is_item`). The
-# stock list calls the same function.
+# The task asks for a policy for the item. An item needs none if all of its facts were deleted or
+# voided, but the read model keeps its key for ever. So the query also requires a fact with an
+# effect in the ledger (`app.is_item`). The stock list calls the same function.
 UNKNOWN_ITEM: Final = """
 SELECT s.inv_key AS subject, s.inv_key, s.location, s.sku,
     jsonb_build_object('on_hand_units', s.on_hand_units) AS detail
@@ -69,10 +72,11 @@ WHERE NOT s.policy_active
   AND app.is_item(s.inv_key)
 """
 
-# `unanswered` is the number of trading windows without a sale since the day of the last count. The
-# task opens if floor(rate_at_last_sale * unanswered / N) reaches the item's threshold, where N is
-# the number of trading windows a day. `quiet_windows` covers only complete days, so the query also
-# requires that the present day has no sale.
+# A trading window is a window of ten minutes in which the store is open. N is the number of trading
+# windows a day, from the policy. `unanswered` is the number of trading windows without a sale since
+# the day of the last count. The task opens if floor(rate_at_last_sale * unanswered / N) reaches the
+# item's threshold. `quiet_windows` covers only complete days, so the query also requires that the
+# present day has no sale.
 PHANTOM_SUSPECT: Final = """
 SELECT s.inv_key AS subject, s.inv_key, s.location, s.sku,
     jsonb_build_object(
@@ -107,9 +111,9 @@ WHERE s.on_hand_units > 0 AND s.stock_known AND found.lambda_micro >= quiet.thre
         AND w.start_us >= quiet.open_day * %(day_us)s)
 """
 
-# A draft with a difference above the tolerance needs a second blind count. An approved count
-# is compared again while its day is retained, because late facts change the expected units. No task
-# opens if the approver saw a difference above the tolerance, because the approval accepted it.
+# A draft count needs a second blind count if its variance is above the tolerance. An approved count
+# is compared again for three days, because late facts change the expected units. No task opens if
+# the variance was above the tolerance at the approval already, because the approver accepted it.
 COUNT_VARIANCE: Final = """
 SELECT DISTINCT ON (c.inv_key) c.inv_key AS subject, c.inv_key, c.location, c.sku,
     jsonb_build_object('count', c.id, 'status', c.status, 'counted_units', c.units,
@@ -175,10 +179,10 @@ WHERE a.leg = 'transfer_in' AND {stuck_sql("%(now)s")}
 GROUP BY side.inv_key, side.location, side.sku
 """  # noqa: S608 -- constants of this project
 
-# The task opens for a need that has waited for 24 hours. They count from the need's opening or from
-# its last decision, whichever is later. After a snooze they count from the snooze's end: the time
-# that the person chose, or 7 days after the snooze if none was chosen. If the workers ended the
-# snooze earlier, because the policy changed, that end is `updated_at`.
+# The task opens for a need that has waited for 24 hours. The 24 hours begin when the need opened or
+# when a person last decided about it, whichever is later. After a snooze, they begin at the end of
+# the snooze: the time that the person chose, or else 7 days after the snooze. If the workers ended
+# the snooze earlier, because the policy changed, `updated_at` is its end.
 STUCK_SIGNAL: Final = """
 SELECT DISTINCT ON (p.inv_key) p.inv_key AS subject, p.inv_key, p.location, p.sku,
     jsonb_build_object('reorder', p.reorder_id, 'quantity_units', p.quantity_units,
@@ -242,8 +246,8 @@ WHERE i.status = 'active' AND i.price_mode <> 'off' AND i.regular_minor IS NOT N
   AND coalesce(s.price_minor, i.regular_minor) < lowest.minor AND force.price_minor < lowest.minor
 """
 
-# A fact is ahead if its own time is more than 300 s after its write (`recorded_at`). Three such
-# facts within an hour open the task. It stays open while the last hour has at least one such fact.
+# A fact is ahead if its own time is more than 300 s later than its write (`recorded_at`). Three
+# such facts within an hour open the task. The task stays open while the last hour has at least one.
 SOURCE_CLOCK: Final = """
 SELECT f.source AS subject, NULL AS inv_key,
     CASE WHEN min(f.location) = max(f.location) THEN min(f.location) END AS location, NULL AS sku,
@@ -277,9 +281,9 @@ HAVING count(*) >= CASE WHEN EXISTS (
 ) THEN 1 ELSE 3 END
 """
 
-# Take the complete hours without a sale line up to now, at most the last 24. Sum the sale lines of
-# the same hours on each of the seven days before. The task opens if the sum is 49 or more, an
-# average of 7 lines a day.
+# For each location, take the complete hours since its last sale line, at most 24. Sum the sale
+# lines of the same hours on each of the seven days before. The task opens if the sum is 49 or more,
+# an average of 7 lines a day.
 STALE_SOURCE: Final = """
 SELECT last.location AS subject, NULL AS inv_key, last.location, NULL AS sku,
     jsonb_build_object(
@@ -312,10 +316,10 @@ WHERE NOT EXISTS (SELECT FROM app.rejected_mark m WHERE m.record_id = r.id)
 GROUP BY r.subject
 """
 
-# The task opens if, in the read model, the newest heartbeat of a partition is more than 60 s old,
-# or if a partition has none. A missing heartbeat counts only after the ledger has more than 60
-# beats of that partition, and only while the heartbeat service runs. If the read model has no
-# heartbeat at all, the service need not run.
+# The task opens if, in the read model, the newest heartbeat of a partition is more than 60 s old or
+# missing. A missing heartbeat counts only if the ledger has more than 60 beats of that partition,
+# so that a new installation opens no task. The heartbeat service must also have run in the last
+# 60 s, unless the read model has no heartbeat at all.
 PIPELINE_STALE: Final = """
 SELECT 'pipeline' AS subject, NULL AS inv_key, NULL AS location, NULL AS sku,
     jsonb_build_object('as_of', CASE WHEN never.partitions = 0 THEN newest.as_of END,

@@ -55,7 +55,11 @@ log = structlog.get_logger(__name__)
 
 
 class Candidate(NamedTuple):
-    """An open proposal with the values that the conditions compare."""
+    """An open proposal with the values that the conditions compare.
+
+    `*_minor` are minor units of the currency and `*_us` microseconds. `tax_bp` is in hundredths of
+    a percent. `pipeline_age_us` is None if a heartbeat is missing.
+    """
 
     proposal_id: str
     inv_key: str

@@ -21,7 +21,7 @@ log = structlog.get_logger(__name__)
 
 
 def approve_due(*, limit: int = MOST_A_CALL) -> int:
-    """Order the needs that meet every condition and send the orders; return how many were ordered.
+    """Order the needs that meet every condition, and send the orders; return the number of needs.
 
     A need is a proposed reorder of one item. A group is all such needs for one supplier and
     location. Only complete groups are ordered, because a part of a group could be below the

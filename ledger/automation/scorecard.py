@@ -1,12 +1,13 @@
 """The scorecard job, which writes measured supplier lead times into the policies of items.
 
-It measures each pair of supplier and location once per UTC day, over the last 180 days. If the pair
-has at least five receipts, its items get the measured mean and standard deviation. An item keeps
-the values in its policy if they differ from the measured ones by 10 % or less (docs/domain.md 7).
+The job measures each pair of supplier and location once per UTC day, over the last 180 days. If the
+pair has at least five receipts, its items get the measured mean and standard deviation. An item
+keeps the values in its policy if they differ from the measured ones by 10 % or less (docs/domain.md
+7).
 
 Each item is changed in a transaction of its own. The scorecard is written after the last item and
-marks the pair as done for the day. So a stopped job continues with the items that it has not
-changed yet.
+marks the pair as done for the day. So a job that was stopped in between later continues with the
+items that it has not changed yet.
 """
 
 from dataclasses import dataclass

@@ -155,9 +155,8 @@ def refresh_quick() -> int:
 def refresh_slow() -> int:
     """Refresh the kinds of tasks with a slow query; return how many tasks opened or ended.
 
-    A slow query reads every key.
-
-    Also delete up to `MOST_FORGOTTEN` tasks that were cleared more than 180 days ago.
+    A slow query reads every key. Also delete up to `MOST_FORGOTTEN` tasks that were cleared more
+    than 180 days ago; the returned number doesn't include these.
     """
     changed = refresh(kinds=[kind for kind in KINDS if kind.is_slow])
     with ledger_transaction():
