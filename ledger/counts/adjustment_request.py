@@ -49,7 +49,7 @@ class WaitingRequest:
 def locked_request(request_id: int) -> WaitingRequest:
     """Return a waiting request, locked until the transaction ends.
 
-    Raise `ServiceError` for an unknown id, `Conflict` if the request was approved or refused
+    Raise `ServiceError` for an unknown id. Raise `Conflict` if the request was approved or refused
     already.
     """
     sql = "SELECT * FROM app.adjustment_request WHERE id = %s FOR UPDATE"

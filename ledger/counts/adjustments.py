@@ -54,7 +54,10 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """The stored result of a command: the id of the booked adjustment or of the waiting request."""
+    """The stored result of a command: the id of the booked adjustment or of the waiting request.
+
+    `value` is the value at cost in minor units, None if the cost is unknown.
+    """
 
     adjustment: int | None
     request: int | None
@@ -94,7 +97,8 @@ def unavailable_sign(reason: str) -> int:
 def worth_of(*, wanted: Adjust) -> tuple[int | None, bool]:
     """Return the adjustment's value at cost in minor units, and True if it needs an approval.
 
-    The value is None if the cost is unknown; the adjustment then needs an approval.
+    The value is None if the cost is unknown; the adjustment then needs an approval. Raise
+    `ServiceError` for an adjustment that breaks a rule.
     """
     inv_key = wanted.check()
     check_location(wanted.location)
@@ -137,10 +141,10 @@ def _outcome(asked: _Asked) -> Booked | Waiting:
 
 
 def approve_adjustment(*, request_id: int, actor: str, command_id: UUID | None = None) -> int:
-    """Book a waiting request with its own business time; return the adjustment's id.
+    """Book a waiting request with the business time in the request; return the adjustment's id.
 
-    Raise `ServiceError` if `actor` made the request, `Conflict` if it was approved or refused
-    already.
+    Raise `ServiceError` if `actor` made the request. Raise `Conflict` if the request was approved
+    or refused already.
     """
 
     def work() -> Written:
@@ -237,7 +241,7 @@ def _wait(wanted: Adjust, value_minor: int | None, actor: str) -> int:
             wanted.reason,
             wanted.quantity_units,
             # A device's clock may be ahead, so lower a future business time to the present. A check
-            # at the approval wouldn't find it, because the time may have passed by then.
+            # at the approval could miss the future time, because it may have passed by then.
             min(wanted.occurred_at or now, now),
             value_minor,
             wanted.note,

@@ -1,4 +1,4 @@
-"""Approval of counts. A draft changes no stock until a person who did not count it approves it.
+"""Approval of counts. A draft count changes no stock until another person approves it.
 
 SQL computes the expected units (`app.expected_at`), so that the page, this service and a reader
 with psql get the same number.
@@ -42,10 +42,11 @@ def approve_waiting_count(
     shown_expected_units: int | None = None,
     command_id: UUID | None = None,
 ) -> Approved:
-    """Approve a draft. On-hand becomes the counted units plus all movements after the count.
+    """Approve a draft; return its expected units and its variance.
 
-    If a movement has the same second as the count, it is treated as earlier.
-    `shown_expected_units` are the expected units that the approver saw, None for no check.
+    On-hand becomes the counted units plus all movements after the count. A movement in the same
+    second as the count is treated as earlier than the count. `shown_expected_units` are the
+    expected units that the approver saw, None for no check.
 
     Raises:
         ServiceError: no such count, or `actor` has counted it.
@@ -71,7 +72,7 @@ def refuse_waiting_count(
 ) -> None:
     """Void a draft, with a reason of up to 200 characters.
 
-    Raise `Conflict` if it was approved or voided already.
+    Raise `Conflict` if the count was approved or voided already.
     """
     given = checks.text("reason", reason, longest=checks.LONGEST_REASON)
 
@@ -83,7 +84,11 @@ def refuse_waiting_count(
 
 
 def ask_for_recount(*, count_id: int, actor: str, command_id: UUID | None = None) -> None:
-    """Require a second count. The draft can't be approved then; the next count replaces it."""
+    """Require a second count of the draft's item.
+
+    From then on, the draft can't be approved; the next count of the item replaces it. Raise
+    `Conflict` if the draft was approved or voided already.
+    """
 
     def work() -> Done:
         count = locked_draft(count_id)

@@ -33,8 +33,8 @@ class Tally:
 def locked_sheet(sheet_id: int, actor: str) -> OpenSheet:
     """Return a sheet, locked until the transaction ends.
 
-    Raise `ServiceError` if the sheet doesn't exist or another person opened it, `Conflict` if it
-    was submitted already.
+    Raise `ServiceError` if the sheet doesn't exist or another person opened it. Raise `Conflict` if
+    the sheet was submitted already.
     """
     sql = "SELECT * FROM app.count_sheet WHERE id = %s FOR UPDATE"
     sheet = read_one(OpenSheet, sql, sheet_id)

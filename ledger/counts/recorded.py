@@ -1,10 +1,12 @@
 """Counts that another system sends. One command writes a sheet, its entries and its drafts.
 
 The rules are those for sheets that people fill: for example, drafts wait for another person's
-approval. Two rules differ. If a single item is invalid, the whole command is refused, because no
-person is there to correct the item. A time more than 300 s in the future is refused, because it may
-have a wrong time zone. On a sheet, the device's clock gives the time. If this time is in the
-future, the database's time replaces it.
+approval. Two rules differ:
+
+* If a single item is invalid, the whole command is refused, because no person is there to correct
+  the item.
+* A time more than 300 s in the future is refused, because the other system may have sent a wrong
+  time zone. On a sheet of a person, the database's time replaces such a time of the device's clock.
 """
 
 from collections.abc import Sequence
@@ -43,9 +45,10 @@ def record_counts(
     actor: str,
     command_id: UUID | None = None,
 ) -> CountsRecorded:
-    """Record counts of a location; they wait for the approval of another person.
+    """Record counts of a location; return the sheet and the ids of the counts.
 
-    Raise `ServiceError` for the first item that breaks a rule; nothing is written then.
+    The counts wait for the approval of another person. Raise `ServiceError` for the first item that
+    breaks a rule; nothing is written then.
     """
 
     def work() -> CountsRecorded:

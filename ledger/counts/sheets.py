@@ -176,10 +176,10 @@ def undo_entry(*, sheet_id: int, entry_id: UUID, actor: str) -> None:
 
 
 def submit_sheet(*, sheet_id: int, actor: str) -> Submitted:
-    """Write one draft count per item of a sheet, and close the sheet if no item was refused.
+    """Write one draft count per item of a sheet; return the counts' ids and the refused items.
 
-    Refused items stay on the sheet, which then stays open. Raise `ServiceError` for a sheet without
-    entries.
+    Close the sheet if no item was refused. Otherwise the refused items stay on the open sheet.
+    Raise `ServiceError` for a sheet without entries.
     """
     count_ids: list[int] = []
     refused: list[Refused] = []
@@ -290,13 +290,13 @@ def _draft(sheet: OpenSheet, tally: Tally, now: datetime, actor: str) -> int:
 
 
 def _void_drafts(inv_key: str, now: datetime, actor: str) -> int | None:
-    """Void all draft counts of an item, before the caller writes a new count of it.
+    """Void all draft counts of an item, before the caller writes a new count of the item.
 
     Return the id of the newest draft that needed a second count. The new count is this second
-    count, so it can be approved whatever its variance is.
+    count, so it can be approved with any variance.
 
-    Return None if no draft needed a second count: each could have been approved, or was too old for
-    an approval. The variance of the new count is then checked as for any first count.
+    Return None if no draft needed a second count. The variance of the new count is then checked as
+    for any first count.
     """
     execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 10))", f"count {inv_key}")
     # One statement reads and voids: an approval could commit between two statements.

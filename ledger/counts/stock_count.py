@@ -25,7 +25,10 @@ class LockedCount(Stamped):
 
 
 def locked_count(count_id: int) -> LockedCount:
-    """Return a count of any status, locked until the transaction ends."""
+    """Return a count of any status, locked until the transaction ends.
+
+    Raise `ServiceError` for an unknown id.
+    """
     count = read_one(
         LockedCount,
         "SELECT id, inv_key, status, units,"

@@ -44,7 +44,10 @@ class WaitingDraft:
 
 
 def locked_draft(count_id: int) -> LockedCount:
-    """Return a draft, locked until the transaction ends; raise `Conflict` for another status."""
+    """Return a draft count, locked until the transaction ends.
+
+    Raise `ServiceError` for an unknown id, `Conflict` for a count that is approved or void.
+    """
     count = locked_count(count_id)
     if count.status == "approved":
         who, units = person(count.approved_by), counted(count.units, "unit")
