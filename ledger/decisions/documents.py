@@ -20,9 +20,9 @@ _ORDER: Final = (
 
 
 def cursor(position: str) -> str:
-    """Return a position in a list, such as the id of the last event, as a text for URLs.
+    """Return a position in a list, such as the id of the last event, encoded for URLs.
 
-    The text is base64, so that clients don't rely on its content.
+    The encoding is base64, so that clients don't rely on the content of the text.
     """
     return base64.urlsafe_b64encode(position.encode()).decode().rstrip("=")
 

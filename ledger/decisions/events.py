@@ -1,8 +1,8 @@
 """Queries of decision events, in order of commit.
 
-An event is a change of a need or a proposed price, or the sending of an order. Migration 0030
-explains how a row gets its id. A reader that continues after the last id that it has read misses no
-event, and reads none twice.
+An event is a change of a need or a proposed price, or the sending of an order. Events get their ids
+in the order of their commits (migration 0030). So a reader that continues after the last id that it
+has read misses no event, and reads none twice.
 """
 
 from dataclasses import dataclass
@@ -17,8 +17,9 @@ from ledger.kernel.transactions import fetch_value
 class DecisionEvent:
     """A changed proposal or a sent order.
 
-    `proposal` has columns of the proposal at the commit. For an order it has supplier, sender,
-    time, `is_automatic`, and the totals of the order's lines; `inv_key` and `sku` are empty.
+    For a changed proposal, `proposal` has the proposal's columns at the commit. For an order, it
+    has supplier, sender, time, `is_automatic`, and the totals of the order's lines; `inv_key` and
+    `sku` are then empty.
     """
 
     id: int

@@ -3,8 +3,9 @@
 A retailer who starts to use the system has weeks of receipts, transfers and counts. One transaction
 for each row would be slow, so a statement takes all rows of a day as arrays.
 
-An importer divides a history into named parts and calls `keep_past` in the transaction that writes
-a part. A second run skips each part for which `is_past_written` returns True.
+An importer divides a history into named parts. In the transaction that writes a part, it calls
+`keep_past` with the part's name. A second run skips each part for which `is_past_written` returns
+True.
 """
 
 from collections.abc import Sequence
@@ -32,8 +33,8 @@ class PastOrder(NamedTuple):
 class PastReceipt(NamedTuple):
     """A receipt of the order line with this `order_ref`.
 
-    `order_units` are the units by which the receipt lowers on-order. `reason` explains a
-    discrepancy of the delivery.
+    `order_units` are the units by which the receipt lowers on-order. `reason` explains a difference
+    from the expected units, None without a difference.
     """
 
     location: str
@@ -54,7 +55,7 @@ class ShortLine(NamedTuple):
 
 
 class PastTransfer(NamedTuple):
-    """A shipped transfer; `received_at` None means that it is still in transit."""
+    """A shipped transfer; `received_at` None means that the units are still in transit."""
 
     transfer_ref: str
     source: str
@@ -87,7 +88,7 @@ class PastAdjustment(NamedTuple):
 
 
 class PastPrice(NamedTuple):
-    """A price that a person set."""
+    """A price that a person set, and the item's floor at that time; both in minor units."""
 
     location: str
     sku: str

@@ -66,7 +66,8 @@ def decoded(content: bytes) -> str:
 def code_rows(text: str) -> Iterator[CodeRow | BadCodeRow]:
     """Yield every row that isn't empty, in order.
 
-    Raise `ServiceError` for a file that is too long, or whose first line names wrong columns.
+    Raise `ServiceError` for a file that is too long or no CSV, or whose first line names wrong
+    columns.
     """
     if len(text) > MOST_CHARACTERS:
         most = f"{MOST_CHARACTERS:,}"

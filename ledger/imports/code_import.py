@@ -1,8 +1,8 @@
 """Import of codes of products from a CSV file: all rows or none.
 
-`check_codes` compares the file with the codes that exist and writes nothing. It returns every wrong
-row at once. `import_codes` stores the codes of the file if no row is wrong, with one audit entry
-per code. An import never moves a code to another product: a person changes that row in the admin.
+`check_codes` compares the file with the codes that exist and writes nothing. It returns all wrong
+rows. `import_codes` stores the codes of the file if no row is wrong, with one audit entry per code.
+An import never moves a code to another product; a person can do that on the desk Admin.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -43,7 +43,11 @@ class ImportedCodes:
 
 @dataclass(slots=True)
 class CodePlan:
-    """The effect of a file: codes to add, codes to change with their changes, and wrong rows."""
+    """The effect of a file: codes to add, codes to change, and wrong rows.
+
+    `changes` has one tuple per code to change: the class of its command, the code, and the changed
+    columns as {column: [before, after]}.
+    """
 
     adds: list[DescribeCode] = field(default_factory=list)
     changes: list[tuple[type[DescribeCode], str, Moved]] = field(default_factory=list)
@@ -67,7 +71,10 @@ def check_codes(text: str) -> CodePlan:
 def import_codes(
     text: str, *, actor: str | None = None, command_id: UUID | None = None
 ) -> ImportedCodes:
-    """Write the codes of a file; raise `ServiceError`, and write nothing, if a row is wrong."""
+    """Write the codes of a file; return the numbers of added, changed and unchanged codes.
+
+    If a row is wrong, raise `ServiceError` and write nothing.
+    """
     require_company()
 
     def work() -> ImportedCodes:
@@ -94,7 +101,11 @@ def import_codes(
 def report(
     counts: ImportedCodes, bad_rows: Sequence[BadCodeRow], *, is_written: bool
 ) -> dict[str, object]:
-    """Return the result of an import of codes, or of its dry run, as plain values for JSON."""
+    """Return the result of an import of codes, or of its dry run, as plain values for JSON.
+
+    The fields are `added`, `changed`, `unchanged`, `is_written`, and `bad_rows` with the line and
+    the reason of each wrong row.
+    """
     rows = [{"line": bad.line, "reason": bad.reason} for bad in bad_rows]
     return {**asdict(counts), "bad_rows": rows, "is_written": is_written and not rows}
 
@@ -178,10 +189,11 @@ def _changeable(command: DescribeCode) -> dict[str, object]:
 
 
 def _letters(commands: Sequence[DescribeCode]) -> dict[str, str]:
-    """Return the form in which codes are compared, by code.
+    """Return {code: the form in which this code is compared with others}.
 
-    A supplier's number is in upper case; a GTIN is unchanged. Postgres converts the number, as it
-    does for the unique index: Python would convert some letters differently, for example ß.
+    The form of a supplier's code has its number in upper case; a GTIN is its own form. Postgres
+    converts the number, as it does for the unique index. Python would convert some letters
+    differently, for example ß.
     """
     letters = {command.code: command.code for command in commands}
     numbers = [command for command in commands if isinstance(command, DescribeSupplierCode)]
@@ -198,8 +210,8 @@ def _letters(commands: Sequence[DescribeCode]) -> dict[str, str]:
 class _Known:
     """The existing rows that a file names.
 
-    `codes` has the columns of product codes, by the code in the form of `_letters`. `skus` and
-    `suppliers` are the codes of products and suppliers that exist.
+    `codes` has the columns of each existing code, by its form of `_letters`. `skus` and `suppliers`
+    are the existing ones of the products and suppliers that the file names.
     """
 
     codes: Mapping[str, Mapping[str, object]]

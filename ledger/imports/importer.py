@@ -1,9 +1,10 @@
 """Import of a sales file into the system of record (docs/domain.md 2.5): `inventory import-sales`.
 
 The importer reads the file twice. The first pass ranges every item of a line that is not recorded
-yet, with `clock_mode` replayed. Reorders and prices are off and there is no opening count, because
-the file has no stock and no orders. The second pass writes the sale lines, one transaction per
-batch. The ids of the lines, and the offsets of their records, have the order of the file.
+yet: it gives the item a policy, with `clock_mode` replayed. Reorders and prices are off and there
+is no opening count, because the file has no stock and no orders. The second pass writes the sale
+lines, one transaction per batch. The ids of the lines, and the offsets of their records, have the
+order of the file.
 """
 
 import time
@@ -96,8 +97,8 @@ class ImportReport:
     """The result of an import.
 
     `rows` = `inserted` + `already_there` + `refused`. Revenue is in minor units of the currency.
-    `elsewhere` lines of those already there have another location than this import gives them,
-    because an earlier import of the file used other `stores`. `first_elsewhere` is the first one.
+    `elsewhere` is the number of lines that are already there, but at another location, because an
+    earlier import of the file used other `stores`. `first_elsewhere` is the first of these lines.
     """
 
     path: str
@@ -146,7 +147,10 @@ class ImportReport:
         )
 
     def _about_elsewhere(self) -> str:
-        """Return which lines an earlier import wrote at other locations, and the next step."""
+        """Return a text about the lines that an earlier import wrote at other locations.
+
+        The text ends with the next step. It is empty if there are no such lines.
+        """
         first = self.first_elsewhere
         if first is None:
             return ""
@@ -182,10 +186,11 @@ def import_sales(
 ) -> ImportReport:
     """Import a file; return the counts of its rows.
 
-    `rate` is in lines per second, None for as fast as possible. `limit` ends the import after that
-    many data rows. Rows that an earlier run of the same file has written are counted and skipped.
-    `progress` is called about once a second. Raise `ServiceError` for a file that can't be read or
-    lacks a column; invalid rows are only counted.
+    With `stores` "single", all sales belong to location UCI; with "country", to one location per
+    country. `rate` is in lines per second, None for as fast as possible. `limit` ends the import
+    after that many data rows. Rows that an earlier run of the same file has written are counted and
+    skipped. `progress` is called about once a second. Raise `ServiceError` for a file that can't be
+    read or lacks a column; invalid rows are only counted.
     """
     _check(stores, rate, limit)
     file = open_retail_file(Path(path))
@@ -215,8 +220,8 @@ def _range_keys(
 ) -> None:
     """Read the file once: count its rows, list the refused rows, and range the keys of new lines.
 
-    To range a key means to give it a policy row. An earlier import with other stores has written
-    its lines under other keys, so a key without a new line would get a policy and no sale.
+    To range a key means to give it a policy row. Keys without a new line get no policy: an earlier
+    import with other `stores` has written their lines under other keys.
     """
     names: dict[str, str] = {}
     keys: set[tuple[str, str]] = set()

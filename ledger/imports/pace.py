@@ -1,6 +1,7 @@
-"""Open-loop pacing: items are due at times planned in advance.
+"""Open-loop pacing: each item is due at a time that was planned at the start.
 
-A late sender sends without a pause until it has caught up, and skips no item.
+Item n (from 0) is due n / rate seconds after the start. A sender that is late sends without a pause
+until it has caught up, and skips no item.
 """
 
 import time

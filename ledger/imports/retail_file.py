@@ -113,7 +113,7 @@ class RetailFile:
 
 
 def open_retail_file(path: Path) -> RetailFile:
-    """Return the file with the digest of its unpacked content and its encoding.
+    """Return the file with its encoding and the digest of its unpacked content.
 
     A file and its gzip copy have the same digest, so the rows of both are the same sale lines.
     Raise `ServiceError` if the file can't be read or is UTF-16.
@@ -179,7 +179,7 @@ def _opened(path: Path) -> io.BufferedReader | gzip.GzipFile:
 
 
 def _text(raw: io.BufferedReader | gzip.GzipFile, encoding: str) -> io.TextIOWrapper:
-    # Five bytes have no character in cp1252. They are replaced, so that the import continues.
+    # Five byte values have no character in cp1252. They become U+FFFD, and the import continues.
     return io.TextIOWrapper(raw, encoding=encoding, errors="replace", newline="")
 
 

@@ -26,9 +26,9 @@ def set_automation(
 ) -> Moved:
     """Change the policy columns in `AUTOMATION` of an item.
 
-    `shown` has the values that the person saw, by column. If one of them has changed since,
-    nothing is written and the `Conflict` names it. Return the changed columns as
-    {column: [before, after]}; a column that already has its new value is left out.
+    Return the changed columns as {column: [before, after]}; a column that already has its new value
+    is left out. `shown` has the values that the person saw, by column. If one of these values has
+    changed since, nothing is written, and the `Conflict` names the change.
     """
     for name in changes:
         if name not in AUTOMATION:

@@ -1,4 +1,4 @@
-"""Codes of products beside their SKU: GTINs in barcodes, and article numbers of suppliers.
+"""Codes that a product has in addition to its SKU: GTINs, and article numbers of suppliers.
 
 `retail.gtin` and `retail.supplier_code` have one row per code (decision 0057). Operators add and
 change rows with `add_reference` and `change_reference`. A GTIN belongs to one product. A supplier's
@@ -56,7 +56,7 @@ class DescribeGtin:
 class DescribeSupplierCode:
     """The number of a product at a supplier, as the supplier's papers show it.
 
-    `code` is `supplier|number`, as `inv_key` is `location|sku`.
+    `code` is the text `supplier|number`, for example `ACME|4711-B`.
     """
 
     TABLE: ClassVar = SUPPLIER_CODE
@@ -110,8 +110,8 @@ def refuse_taken(command: DescribeCode) -> None:
     table = command.TABLE
     found = fetch_one(f"SELECT sku, is_active FROM {table} WHERE code = %s", command.code)  # noqa: S608 -- a name of the contract
     if found is None and isinstance(command, DescribeSupplierCode):
-        # Two numbers that differ only in upper and lower case would be ambiguous for a person who
-        # types one.
+        # Two numbers that differ only in upper and lower case would be ambiguous, because a person
+        # may type a number in either case.
         sql = (
             "SELECT sku, is_active FROM retail.supplier_code"
             " WHERE supplier = %s AND upper(number) = upper(%s)"

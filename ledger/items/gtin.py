@@ -1,9 +1,10 @@
 """GTINs, the numbers in barcodes: lengths, check digit, and GTINs inside other barcodes.
 
 A GTIN has 8, 12, 13 or 14 digits; the last digit is a check digit (GS1 General Specifications 7.9).
-Symbols like EAN-8, UPC-A and EAN-13 are short forms: with zeros in front, all have 14 digits. The
-SQL function `retail.is_gtin` repeats the rule for 14 digits, for a CHECK constraint. A test
-compares the SQL function with this module. All functions are pure.
+The barcodes EAN-8, UPC-A and EAN-13 contain the forms with 8, 12 and 13 digits. Zeros in front
+complete each of them to 14 digits. The SQL function `retail.is_gtin` repeats the rule for 14
+digits, for a CHECK constraint. A test compares the SQL function with this module. All functions are
+pure.
 """
 
 import re
@@ -25,7 +26,8 @@ _SYMBOL: Final = re.compile(r"\][A-Za-z][0-9](?=[0-9]+\Z)")
 def check_digit(digits: str) -> int:
     """Return the check digit that belongs behind `digits`.
 
-    Weights are 3, 1, 3, … from the right: 3 for the last digit. `400638133393` gives 1.
+    The digits are multiplied by 3, 1, 3, … from the right and added up. The check digit raises the
+    sum to a multiple of 10: `400638133393` has the sum 89, so its check digit is 1.
     """
     total = sum(
         int(digit) * (1 if place % 2 else 3) for place, digit in enumerate(reversed(digits))
@@ -36,7 +38,7 @@ def check_digit(digits: str) -> int:
 def gtin_problem(text: str) -> Message | None:
     """Return the reason why `text` is no GTIN, with the next step for a person; None for a GTIN.
 
-    `text` has no spaces.
+    The caller has removed spaces and hyphens (`digits_in`).
     """
     if not (text.isascii() and text.isdigit()):
         return Message("a GTIN has digits only: type the number below the bars")
@@ -84,9 +86,9 @@ def digits_in(text: str) -> str:
 
 
 def shortest(gtin: str) -> str:
-    """Return a GTIN of 14 digits as its symbol shows it: EAN-8, EAN-13 (also UPC-A) or 14 digits.
+    """Return a GTIN of 14 digits as its barcode shows it: EAN-8, EAN-13 (also UPC-A) or 14 digits.
 
-    A GTIN of UPC-A gets the 13 digits of EAN-13, because both symbols have the same bars.
+    A GTIN of UPC-A gets the 13 digits of EAN-13, because both barcodes have the same bars.
     """
     for length in (8, 13):
         if not gtin[:-length].strip("0"):

@@ -97,7 +97,8 @@ def refuse_other_case(field: str, sku: str) -> None:
     """Raise `ServiceError` for a new SKU that differs from a known one only in its case.
 
     People mix up such SKUs. A known SKU is accepted, even if another one has the same letters. Call
-    this in the transaction that adds the SKU: until its end, other calls for the same letters wait.
+    this in the transaction that adds the SKU. Until this transaction ends, other calls for the same
+    letters wait.
     """
     execute(_LOCK_LETTERS, sku)
     found: list[str] = fetch_column(_SAME_LETTERS, sku, sku, sku)

@@ -40,12 +40,15 @@ def set_policy(
 def set_policies(
     *, keys: Sequence[str], changes: Mapping[str, object], actor: str | None = None
 ) -> int:
-    """Set columns to the same values for many keys, in one statement; return the number of keys."""
+    """Set policy columns of many keys to the same values; return the number of keys.
+
+    One statement changes all keys. Raise `ServiceError`, and change none, if a value is not valid.
+    """
     values = checked_policy(changes)
     if not values or not keys:
         return 0
-    # If Postgres refuses the statement, this check explains the refusal. It uses defaults for all
-    # columns that don't change, because their values differ between keys.
+    # If Postgres refuses the statement, `named_policies` finds the wrong value. The check uses the
+    # defaults of all columns that don't change, because their values differ between keys.
     with checks.named_policies([{"status": "active", **values}]), ledger_transaction():
         return _update(list(keys), values, actor)
 

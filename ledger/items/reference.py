@@ -1,8 +1,8 @@
 """Commands by which operators add or change one product, location, supplier or product code.
 
-A command that changes something writes one entry to the audit log. A code never changes and no row
-is deleted, because facts contain the codes. Imports use `ledger.items.names`, which adds many rows
-and changes no existing row.
+A command that changes something writes one entry to the audit log. The code of a row never changes
+and no row is deleted, because facts contain the codes. Imports use `ledger.items.names`, which adds
+many rows and changes no existing row.
 """
 
 from collections.abc import Mapping
@@ -138,9 +138,9 @@ def change_reference(
 ) -> Moved:
     """Set the columns of an existing row; return changed columns as {column: [before, after]}.
 
-    `shown` has the values that the person saw, by column. If one of them has changed since, nothing
-    is written and the `Conflict` names it. If all columns have their new values already, no entry
-    is written to the audit log.
+    `shown` has the values that the person saw, by column. If one of these values has changed since,
+    nothing is written, and the `Conflict` names the change. If all columns have their new values
+    already, no entry is written to the audit log.
     """
     command.check()
     require_company()

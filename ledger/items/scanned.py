@@ -1,8 +1,8 @@
 """The product of a scanned or typed code: SKU, GTIN or number of a supplier.
 
 A text is compared with known SKUs, then with GTINs and suppliers' numbers. The case of a supplier's
-number doesn't matter. If nothing matches, the text in upper case is compared with known SKUs. A
-GTIN may be part of an element string or link (`ledger.items.gtin`). There is no search for similar
+number doesn't matter. If nothing matches, the text in upper case is compared with known SKUs. The
+GTIN may be part of a longer scan or of a link (`ledger.items.gtin`). There is no search for similar
 codes: a code with a wrong digit finds no product.
 """
 
@@ -132,7 +132,7 @@ def scanned_item(location: str, text: str) -> Scanned:
 def typed_sku(location: str, text: str) -> str:
     """Return the SKU of a code, for a form in which a person types a code and its units.
 
-    A text that is no code is returned as it is: the command of the form checks it. Raise
+    Return a text that is no code unchanged; the form's command refuses it if it is no SKU. Raise
     `ServiceError` with field `sku` for a code that is deactivated or ambiguous, has a wrong check
     digit, or belongs to an outer case.
     """
