@@ -97,13 +97,17 @@ class Counted(Message):
 def as_message(text: str) -> Message:
     """Return a text as a `Message`.
 
-    As a value of another `Message`, it is translated too; a plain text would stay in English.
+    If a value of a `Message` is a `Message` itself, `translated` translates the value too. A value
+    that is a plain text stays in English.
     """
     return text if isinstance(text, Message) else Message(text.replace("%", "%%"))
 
 
 def joined(texts: Iterable[str], separator: str = ", ") -> Message:
-    """Return texts with a separator between them; `translated` translates each text separately."""
+    """Return one text: the given texts with a separator between them.
+
+    `translated` translates each of the given texts separately.
+    """
     named = {f"text{number}": text for number, text in enumerate(texts)}
     return Message(separator.join(f"%({name})s" for name in named), **named)
 

@@ -1,7 +1,7 @@
-"""Django models of the tables that the admin shows; decision 0031 has the reasons.
+"""Django models of the tables that the desk Admin shows; decision 0031 has the reasons.
 
-The models are unmanaged: SQL in migrations creates the tables. The admin reads rows with these
-models and checks forms against their fields. The admin writes through the services of
+The models are unmanaged: SQL in migrations creates the tables. The desk Admin reads rows with these
+models and checks forms against their fields. It writes through the services of
 `ledger.items.reference` and never calls `save()`. People and roles are Django's own models `User`
 and `Group`.
 """
@@ -38,7 +38,7 @@ def _quoted(table: str) -> str:
 
 
 class Product(models.Model):
-    """An item of the catalogue."""
+    """A product of the catalogue; `code` is its SKU."""
 
     code = models.CharField(
         "SKU",
@@ -125,7 +125,7 @@ class Supplier(models.Model):
 
 
 class Gtin(models.Model):
-    """A GTIN of a product, or of a case of it."""
+    """A GTIN of one unit of a product, or of a case with several units."""
 
     code = models.CharField(
         "GTIN",

@@ -60,11 +60,11 @@ def insert_many(
 def insert_documents(
     table: str, documents: Sequence[Mapping[str, object]], *, unless: str
 ) -> list[str]:
-    """Insert rows, given as mappings with the same columns.
+    """Insert rows into `retail.table`, given as mappings with the same columns.
 
-    `unless` is a unique column. A row is skipped if the table or an earlier row has its value.
-    Return the values of the inserted rows. This is slower than `insert_many`, but it supports
-    columns that are arrays.
+    `unless` is a unique column. A row is skipped if the table or an earlier row has the same value
+    in this column. Return the column's values in the inserted rows. This is slower than
+    `insert_many`, but it supports columns that are arrays.
     """
     if not documents:
         return []
@@ -89,5 +89,5 @@ def columns_of(table: str) -> frozenset[str]:
 
 
 def moved_columns(before: Mapping[str, object], changes: Mapping[str, object]) -> Moved:
-    """Return the columns whose value in `changes` differs from `before`, as [before, after]."""
+    """Return {column: [before, after]} for the columns whose value differs from `before`."""
     return {name: [before[name], value] for name, value in changes.items() if before[name] != value}

@@ -181,5 +181,5 @@ def policy_problem(row: Mapping[str, object]) -> ServiceError | None:
 
 
 def is_correctable(happened_at: datetime, now: datetime) -> bool:
-    """Return True if a count or receipt may be corrected: `now` is up to 48 h (inclusive) later."""
+    """Return True if a count or receipt may be corrected: at `now`, it is at most 48 h old."""
     return now - happened_at <= CORRECTABLE_FOR

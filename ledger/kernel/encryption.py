@@ -1,7 +1,8 @@
 """Encryption of secrets that processes must read again; a database copy doesn't reveal them.
 
-Each purpose has a separate key, derived from Django's secret key with HKDF (RFC 5869). So a secret
-copied into another row can't be decrypted. Fernet encrypts with AES-128 and authenticates with
+Each purpose, for example the webhooks of one account, has a separate key. HKDF (RFC 5869) derives
+these keys from Django's secret key. So an encrypted secret that somebody copied into the row of
+another account can't be decrypted there. Fernet encrypts with AES-128 and authenticates with
 HMAC-SHA-256.
 """
 
@@ -21,7 +22,7 @@ class Undecipherable(Exception):
 
 
 def encrypt(purpose: str, secret: str) -> str:
-    """Return `secret` encrypted for one purpose, for example one row of a table."""
+    """Return `secret` encrypted for one purpose, a text such as `ledger.webhooks.secret:7`."""
     return _cipher(purpose).encrypt(secret.encode()).decode()
 
 

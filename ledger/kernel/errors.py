@@ -35,8 +35,8 @@ class ServiceError(LedgerError):
 class Conflict(LedgerError):
     """The data have changed, usually by another person; nothing was written.
 
-    `what_changed` describes the change, as a sentence without its full stop. It may begin in lower
-    case: `said` writes the capital letter.
+    `what_changed` describes the change, as a sentence without its full stop. The sentence may begin
+    in lower case, because `said` writes the capital letter.
     """
 
     def __init__(self, what_changed: str) -> None:

@@ -62,10 +62,10 @@ def run_command(
     *,
     content: object,
 ) -> R:
-    """Execute `work` once per command id, as `run_idempotent` does; return a `result`.
+    """Execute `work` once per command id, as `run_idempotent` does; return its result.
 
-    `result` is the dataclass that `work` returns. Its fields must be JSON values, because
-    `app.command` stores them. A repeated call returns the stored result.
+    `result` is the dataclass of which `work` returns an instance. Its fields must be JSON values,
+    because `app.command` stores them. A repeated call returns an instance with the stored values.
     """
     document = run_idempotent(command_id, kind, actor, lambda: asdict(work()), content=content)
     return typed(result, document)

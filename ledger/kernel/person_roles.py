@@ -15,7 +15,7 @@ WHERE u.username = %s AND u.is_active
 
 
 def roles_of(actor: str) -> set[str]:
-    """Return the roles of an active person; empty for others."""
+    """Return the role codes of a person; an empty set for an unknown or inactive person."""
     return set(fetch_column(_ROLES, actor))
 
 

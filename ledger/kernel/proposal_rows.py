@@ -15,8 +15,9 @@ from ledger.kernel.unscoped_rows import read_all, read_one
 from ledger.messages import Message
 from ledger.nouns import counted
 
-# SQL condition of proposals `r` on which a person or rule may decide. A snooze that has ended is
-# older than the proposal's last update. A newer snooze waits for the workers.
+# SQL condition of proposals `r` on which a person or rule may decide. After a snooze, the row stays
+# open until the workers have processed the snooze; until then, `decided_at` is later than
+# `updated_at`. If the row of an earlier snooze is open, the snooze has ended.
 DECIDABLE_SQL: Final = """r.status = 'open'
     AND coalesce(r.decided_action, '') NOT IN ('approve', 'reject')
     AND NOT (coalesce(r.decided_action, '') = 'snooze'
@@ -25,7 +26,10 @@ DECIDABLE_SQL: Final = """r.status = 'open'
 
 @dataclass(frozen=True, slots=True)
 class Proposal(Keyed):
-    """The columns common to reorder and price proposals; `decided_*` describe the last decision."""
+    """The columns that reorder and price proposals have in common.
+
+    `decided_*` describe the last decision of a person or rule, None before the first one.
+    """
 
     id: str
     inv_key: str
@@ -108,7 +112,11 @@ P_co = TypeVar("P_co", bound=Proposal, covariant=True)
 
 @dataclass(frozen=True, slots=True)
 class Desk(Generic[P_co]):
-    """The tables and columns of one kind of proposal, and of decisions on such proposals."""
+    """The tables and columns of one kind of proposal, and of decisions on such proposals.
+
+    `table` is in schema `app`. `decisions` is the table of the decisions, in schema `retail`; its
+    `revision_column` has the revision of the proposal.
+    """
 
     row: type[P_co]
     table: str
@@ -141,6 +149,9 @@ def locked_proposal(desk: Desk[P_co], proposal: str) -> P_co:
 
 
 def locked_needs(reorder_ids: list[str]) -> list[NeedProposal]:
-    """Return the needs that exist, ordered by id, locked until the transaction ends."""
+    """Return those of the needs that exist, ordered by id, locked until the transaction ends.
+
+    The caller checks that the needs belong to the person's stores.
+    """
     sql = f"{REORDERS.select()} WHERE reorder_id = ANY(%s) ORDER BY reorder_id FOR UPDATE"
     return read_all(NeedProposal, sql, reorder_ids)

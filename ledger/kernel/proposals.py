@@ -25,7 +25,8 @@ LONGEST_SNOOZE: Final = timedelta(days=90)
 class Decision(NamedTuple):
     """A decision on a proposal, and the revision that the person saw (None for no check).
 
-    `action` is approve, reject, snooze or resume. `until_at` is the end of a snooze.
+    `desk` names the tables, and `proposal` is the proposal's id. `action` is approve, reject,
+    snooze or resume. `until_at` is the end of a snooze.
     """
 
     desk: Desk[Proposal]
@@ -238,7 +239,7 @@ def answer_need(answer: Answer, *, is_order: bool = False) -> None:
 def decide(
     decision: Decision, *, allowed: tuple[str, ...], command_id: UUID | None, content: object
 ) -> int:
-    """Write a decision without an order or price: reject, snooze or resume. Return its id.
+    """Write a decision without an order or price: reject, snooze or resume; return its id.
 
     `allowed` are the statuses in which the proposal accepts the decision. `content` has the values
     of the command as they were given. `refuse_if_moved` lists the causes of a `Conflict`.
@@ -254,11 +255,12 @@ def decide(
 
 
 def checked_until(until_at: datetime | timedelta | None) -> datetime | None:
-    """Return the end of a snooze, or None for the default of the rules.
+    """Return the end of a snooze; None, for which the rules use their default end, stays None.
 
-    A `timedelta` counts from the database's time. Forms pass one, for example 7 days, because its
-    value stays the same when the form is sent again (`run_command` compares the values). Raise
-    `ServiceError` for an end that is past or more than 90 days ahead.
+    A `timedelta` counts from the database's time. Forms pass a `timedelta`, for example 7 days.
+    Unlike an end computed by the page, it is the same value when a form is sent again, and
+    `run_command` compares the values. Raise `ServiceError` for an end that is past or more than 90
+    days ahead.
     """
     now = database_now()
     given = now + until_at if isinstance(until_at, timedelta) else until_at

@@ -63,7 +63,7 @@ def person(name: str | None) -> str:
 
 def moment_text(at: datetime) -> str:
     """Return a time as text in the stores' time zone, like `2026-11-21 10:42 UTC`."""
-    # The first and the last day of the calendar may end outside of it in the stores' zone.
+    # A time in year 1 or 9999 may have no date in the stores' zone. It then keeps its own zone.
     with suppress(OverflowError):
         at = at.astimezone(store_zone())
     return f"{at:%Y-%m-%d %H:%M %Z}"
@@ -78,7 +78,7 @@ def label(field: str, translate: Translate = untranslated) -> str:
             name = name.removesuffix(end)
         name = name.replace("_", " ")
     shown = translated(name, translate)
-    if shown == name:  # a heading of the pages may have this text, with a capital letter
+    if shown == name:  # the translations may have this text only as a heading, with a capital
         shown = translated(name[:1].upper() + name[1:], translate)
     return shown[:1].upper() + shown[1:]
 

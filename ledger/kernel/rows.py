@@ -12,7 +12,7 @@ from django.db import connection
 from ledger.access.narrowing import scoped
 
 T = TypeVar("T")
-_JSONB: Final = 3802  # Django returns jsonb as text, because Django's own fields parse it
+_JSONB: Final = 3802  # Postgres' type number; Django returns jsonb as text for its own fields
 
 Parameters = Mapping[str, Any]
 
@@ -20,7 +20,7 @@ Parameters = Mapping[str, Any]
 def select(sql: str, parameters: Parameters, row: type[T]) -> list[T]:
     """Return every row of the result as `row`, a class with one field per column.
 
-    Within a request of a person, return only rows of that person's stores
+    During the request of a person, return only rows of that person's stores
     (`ledger.access.narrowing`).
     """
     with connection.cursor() as cursor:

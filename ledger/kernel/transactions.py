@@ -156,9 +156,9 @@ def log_action(
     detail: Mapping[str, object] | None = None,
     command_id: UUID | None = None,
 ) -> None:
-    """Append an entry to the audit log, in the transaction of the action itself.
+    """Append an entry to the audit log. Call this in the transaction of the action itself.
 
-    `subject` is a key, location, order or id; `detail` becomes JSON.
+    `subject` names what was changed: a key, location, order or id. `detail` is stored as JSON.
     """
     execute(
         "INSERT INTO app.action_log (actor, action, subject, detail, command_id)"
@@ -187,10 +187,11 @@ def log_actions(
 
 
 def business_time_or_now(field: str, value: datetime | None) -> datetime:
-    """Return a business time, or the database's time for None or for a time up to 300 s ahead.
+    """Return the business time `value`, or the database's time if `value` is None or in the future.
 
-    A time ahead would not stay the business time of its row. Until the next write of the row, the
-    earlier `recorded_at` is its business time (docs/domain.md 2.1).
+    The business time of a row is the earlier of its own time and `recorded_at` (docs/domain.md
+    2.1). Each write of the row raises `recorded_at`. So with its own time in the future, a later
+    write, for example of the due day, would move the business time.
 
     Raise `ServiceError` for a time without zone, before 2000, or more than 300 s in the future.
     """

@@ -1,8 +1,8 @@
 """SELECT statements of commands, with typed rows of every store.
 
-A command locks a row and then calls `require_store`. It can refuse a row of another store only if
-its SELECT finds this row. Pages use `ledger.kernel.rows.select`, which returns only rows of the
-person's stores.
+A command locks a row and then calls `require_store`, which refuses a row of another store. For this
+refusal, the SELECT must find rows of all stores. Pages use `ledger.kernel.rows.select`, which
+returns only rows of the person's stores.
 """
 
 from collections.abc import Mapping
