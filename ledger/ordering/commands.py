@@ -56,8 +56,8 @@ class PlaceOrderLine:
 class ChangeOrderLine:
     """A change of the ordered units of a draft line.
 
-    The units must be full packs, unless `odd_units_allowed`. Without `is_confirmed`, units far
-    beyond those of the line are refused (`ledger.ordering.plausibility`).
+    The units must be full packs, unless `odd_units_allowed`. Without `is_confirmed`, a quantity far
+    beyond the line's present units is refused (`ledger.ordering.plausibility`).
     """
 
     line_id: int
@@ -86,7 +86,7 @@ class ConfirmOrderLine:
 
 @dataclass(frozen=True, slots=True)
 class LineChanges:
-    """The columns of a line that an action writes; None leaves a column as it is."""
+    """The columns of a line that an action writes; None leaves a column unchanged."""
 
     ordered_units: int | None = None
     confirmed_units: int | None = None

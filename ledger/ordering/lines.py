@@ -62,10 +62,10 @@ def place_order_line(command: PlaceOrderLine, *, actor: str | None = None) -> in
 def change_order_line(
     command: ChangeOrderLine, *, actor: str | None = None, command_id: UUID | None = None
 ) -> LineChanged:
-    """Change the ordered units of a draft.
+    """Change the ordered units of a draft line; return its status and open units.
 
     Without `odd_units_allowed`, raise `ServiceError` for units that are no full packs. Without
-    `is_confirmed`, raise `ImplausibleUnits` for units far beyond those of the line.
+    `is_confirmed`, raise `ImplausibleUnits` for units far beyond the line's present units.
     """
     units = checks.integer("ordered_units", command.ordered_units, 1)
 
@@ -83,9 +83,10 @@ def change_order_line(
 def confirm_order_line(
     command: ConfirmOrderLine, *, actor: str | None = None, command_id: UUID | None = None
 ) -> LineChanged:
-    """Write the units that the supplier confirmed; they replace the ordered units in on-order.
+    """Write the units that the supplier confirmed; return the line's status and open units.
 
-    The line is closed if it has no open units then.
+    From then on, the confirmed units count as on-order in place of the ordered units. If the line
+    then has no open units, it is closed.
 
     Raises:
         ServiceError: fewer units than were received or cancelled already, or more than were ordered
@@ -219,9 +220,9 @@ def delete_order_line(
     actor: str | None = None,
     command_id: UUID | None = None,
 ) -> LineDeleted:
-    """Delete a draft line.
+    """Delete a draft line; return its id and ordered units.
 
-    Its units are no longer on order, so the rules may open a need with a new reorder id.
+    These units are then not on order, so the rules may open a need with a new reorder id.
     """
     command = LineCommand(line_id, "delete", actor, command_id, shown_version)
 
@@ -237,7 +238,7 @@ def delete_order_line(
 
 
 def apply(command: LineCommand, change: Change, content: object) -> LineChanged:
-    """Execute an action that changes columns of a line, under its lock.
+    """Lock a line and execute an action that changes its columns; return its new status and units.
 
     `change` gets the line and its open units and returns the columns to write. `content` has the
     values of the command as they were given.
@@ -315,7 +316,7 @@ def status_and_open_units(line: OrderLine) -> tuple[str, int]:
 
 
 def follow_receipts(line_id: int, actor: str | None) -> None:
-    """Lock a line; if its receipts require another status than it has, write that status."""
+    """Lock a line, and write the status that follows from its receipts if that is another one."""
     line = locked_line(line_id)
     status, _open = status_and_open_units(line)
     if status != line.status:
@@ -378,10 +379,10 @@ def refuse_odd_units(field: str, units: int, pack: int, *, allowed: bool) -> Non
 
 
 def due_day_of(line: OrderLine, ordered_at: datetime) -> date | None:
-    """Return the UTC day on which a line is due if it is ordered at `ordered_at`, or None.
+    """Return the UTC day on which a line is due if it is ordered at `ordered_at`.
 
-    `due_day` computes it from the lead time of the item's policy. If that is 0, or the item has no
-    policy, the lead time of the supplier is used.
+    The day follows from the lead time of the item's policy. If this lead time is 0 or the item has
+    no policy, the supplier's lead time is used. If both are 0, return None.
     """
     terms = terms_of([line.supplier])[line.supplier]
     return orders_status.due_day(

@@ -40,7 +40,10 @@ _SELECT: Final = (
 
 
 def locked_line(line_id: int) -> OrderLine:
-    """Return an order line, locked until the transaction ends."""
+    """Return an order line, locked until the transaction ends.
+
+    Raise `ServiceError` for an unknown id.
+    """
     line = read_one(OrderLine, f"{_SELECT} WHERE id = %s FOR UPDATE", line_id)
     if line is None:
         refuse("purchase_order_line_id", line_id, "no such order line")

@@ -14,7 +14,8 @@ def below_minimum(
 ) -> dict[tuple[str, str], ServiceError]:
     """Return a refusal for each order whose value is below its supplier's minimum.
 
-    `worth` has the value of each order at cost, in minor units, by supplier and location.
+    `worth` has the value of each order at cost, in minor units. Keys of `worth` and of the result
+    are (supplier, location).
     """
     refused = {}
     for (code, location), value in worth.items():

@@ -2,7 +2,7 @@
 
 An order that this module opens has a row in `app.purchase_order`. Approvals and sending lock that
 row. Lines that other systems or imports wrote have an `order_ref` without such a row. `send_order`
-sends them in the same way.
+sends these lines in the same way.
 """
 
 from collections.abc import Sequence
@@ -103,9 +103,10 @@ def send_order(
     actor: str | None = None,
     command_id: UUID | None = None,
 ) -> OrderSent:
-    """Send every draft line of an order, and set `ordered_at` of these lines to now.
+    """Send every draft line of an order; return the lines, units and value that were sent.
 
-    A line without a due day gets the day that follows from its lead time, if there is one.
+    Set `ordered_at` of these lines to now. A line without a due day gets the day that follows from
+    its lead time, unless the lead time is 0.
 
     Raises:
         ServiceError: no draft line, an inactive supplier, a due day that is past, or a value below
@@ -178,7 +179,7 @@ def _sendable(
 def _locked_drafts(order_ref: str, shown_version: str | None) -> Sequence[OrderLine]:
     """Return the draft lines of an order, locked with the order's row.
 
-    Raise `Conflict` if they differ from `shown_version`.
+    Raise `Conflict` if the lines have changed since `shown_version`, or were sent already.
     """
     locations = fetch_column(
         "SELECT location FROM app.purchase_order WHERE order_ref = %s FOR UPDATE", order_ref

@@ -30,8 +30,7 @@ class ImplausibleUnits(ServiceError):
 def is_far_beyond(units: int, usual_units: int) -> bool:
     """Return True for more than 100 units that are also more than ten times `usual_units`.
 
-    For a suggestion of 12, 121 units are far beyond it and 120 are not. For a suggestion of 5, 101
-    units are far beyond it and 100 are not.
+    For 12 usual units, the result is True from 121 units on; for 5 usual units, from 101 units on.
     """
     return units > max(FEW_UNITS, FACTOR * usual_units)
 

@@ -173,6 +173,6 @@ FROM app.scorecard c LEFT JOIN retail.supplier s ON s.code = c.supplier
 
 
 def cards(supplier: str, *, most: int) -> list[Card]:
-    """Return up to `most` stored scorecards of a supplier, by location."""
+    """Return up to `most` stored scorecards of a supplier, ordered by location."""
     sql = f"{CARD_SQL} WHERE c.supplier = %(supplier)s ORDER BY c.location LIMIT %(most)s"
     return select(sql, {"supplier": supplier, "most": most}, Card)

@@ -30,8 +30,8 @@ ACTIONS: Final[tuple[Action, ...]] = (
     "re_date",
     "restore",
 )
-# Status after an action that leaves units open; "gone" means that the row is deleted. An action
-# that is not in the table is refused.
+# The actions that each status allows, with the status after the action; "gone" means that the row
+# is deleted. If an action changes the open units, `status_after` decides the final status.
 ALLOWED: Final[Mapping[tuple[Status, Action], Status | Literal["gone"]]] = MappingProxyType(
     {
         ("draft", "change"): "draft",
@@ -89,7 +89,7 @@ WEEK: Final = 7
 
 
 def after(status: Status, action: Action, *, line_id: int) -> Status | Literal["gone"]:
-    """Return the status of a line after `action`, if units stay open; "gone" if it is deleted.
+    """Return the status that `ALLOWED` has for `action`; "gone" if the action deletes the line.
 
     Raise `Conflict` if the line's present `status` forbids the action.
     """

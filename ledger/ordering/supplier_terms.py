@@ -30,9 +30,10 @@ LONGEST_TEXT: Final = 500
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """The terms of a supplier. A supplier without a row has the defaults.
+    """The terms of a supplier; the defaults apply to a supplier without a row in `retail.supplier`.
 
-    `is_named` is False for a supplier without a row. `order_days_mask` has Monday as bit 0.
+    `is_named` is False for a supplier without a row. `order_days_mask` has one bit per weekday on
+    which the supplier takes orders; bit 0 is Monday. The lead time is in hundredths of days.
     """
 
     code: str
@@ -113,7 +114,8 @@ def set_supplier_terms(
     """Change terms of a supplier; return the changed terms as {column: [before, after]}.
 
     Lines that are ordered already keep their due day. `shown` has the terms that the person saw, by
-    column. If one of them has changed since, nothing is written and the `Conflict` names it.
+    column. If one of these terms has changed since, nothing is written, and the `Conflict` names
+    the change.
     """
     changes = command.changes()
     require_company()
