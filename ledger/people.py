@@ -35,9 +35,8 @@ def write_memberships(
 ) -> None:
     """Replace a person's memberships. With the defaults the person has no store afterwards.
 
-    A membership gives the person one store, the stores of a region, or all stores.
-
-    `granted_by` is the user name of the person who grants the memberships, None for a program.
+    A membership gives the person one store, the stores of a region, or all stores. `granted_by` is
+    the user name of the person who grants the memberships, None for a program.
     """
     rows = [("everywhere", "")] if everywhere else []
     rows += [("store", code) for code in stores] + [("region", code) for code in regions]

@@ -1,8 +1,8 @@
 """Services that write to the system of record, collected here for import by other packages.
 
-Each service is one transaction and records its `actor`: a user name, or None for a program. It
-checks the input, takes the locks that its rules require, and writes facts. Change capture sends the
-facts to the workers, which compute stock and decisions from them.
+Each service is one transaction and records its `actor`: a user name, or None for a program. A
+service checks the input, takes the locks that its rules require, and writes facts. Change capture
+sends the facts to the workers. The workers compute stock and decisions from the facts.
 """
 
 from ledger.counts.adjustments import (

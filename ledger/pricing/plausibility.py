@@ -1,8 +1,8 @@
 """Detection of probable typing errors in prices, like 2499.00 for 24.99.
 
-A caller has to confirm such a price. Nothing is forbidden here, because the rules allow every price
-from 0.01 on that is not below the floor (docs/domain.md 0, 6.4). Pages and the API ask the person
-for the confirmation. Other callers confirm by default.
+A caller has to confirm such a price. No price is forbidden here, because the rules allow each price
+of at least 0.01 that is not below the floor (docs/domain.md 0, 6.4). Pages and the API ask the
+person for the confirmation. Other callers confirm by default.
 
 The limit is a factor of two, inclusive. It accepts usual changes, half price included, and detects
 a missing decimal point, an extra digit and most transposed digits.
@@ -58,7 +58,7 @@ def is_implausible(price_minor: int, *, least_minor: int, most_minor: int) -> bo
 
 
 def usual_minor(last_minor: int | None, regular_minor: int | None) -> int | None:
-    """Return the price to compare a new price with: the last price, else the regular price."""
+    """Return the price with which a new price is compared: the last one, else the regular price."""
     return regular_minor if last_minor is None else last_minor
 
 

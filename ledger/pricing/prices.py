@@ -53,10 +53,10 @@ def next_window_start(now: datetime) -> datetime:
 class SetPrice:
     """A price in minor units that starts at `effective_from`.
 
-    If that is None, the price starts with the next window, a period of ten minutes.
+    With None, the price starts with the next window of ten minutes: at 10:50 if it is 10:43.
 
-    * A `manual` price starts with the next window at the earliest: windows that have begun keep
-      their price.
+    * A `manual` price starts with the next window at the earliest, because windows that have begun
+      keep their price.
     * An `initial` price may start in the past, but must be the first of its item.
     * An `emergency` price needs a reason and starts with the next window.
 
@@ -263,8 +263,8 @@ def roll_back_price(
     new row gets the same time. Of two rows with the same time, the row with the greater id is in
     force, so the scheduled price never takes effect.
 
-    Raise `Conflict` if the newest price is a rollback itself, if nothing precedes it, or if the
-    person saw another price (`shown_price_id`).
+    Raise `Conflict` if the newest price is a rollback itself, if the item has no earlier price, or
+    if the person saw another price (`shown_price_id`).
     """
 
     def work() -> Written:
@@ -290,7 +290,10 @@ def write_rollback(
     actor: str | None,
     reason: str | None,
 ) -> int:
-    """Write the price `before` as a rollback, or the floor if it is higher; return the row's id."""
+    """Write a rollback to the price `before` or, if the floor is higher, to the floor.
+
+    The rollback starts at `begins`. Return the id of the new row.
+    """
     minor = max(before.price_minor, item.floor_minor)
     price = Price(minor, before.step, "rollback", begins)
     return write_price(item, price, actor=actor, reason=reason)

@@ -57,7 +57,7 @@ def approve_price(
     actor: str | None = None,
     command_id: UUID | None = None,
 ) -> PriceWritten | PriceWrittenBefore:
-    """Approve a proposal and write its price, in one transaction.
+    """Approve a proposal and write its price, in one transaction; return the price.
 
     The price starts at the proposed start time, or with the next window if that is later. If the
     proposal was approved before, write nothing and return the price that the earlier approval
@@ -119,7 +119,8 @@ def reject_price(
 ) -> int:
     """Reject a proposal; return the decision's id.
 
-    The rules then propose no price for the item until the cool-down of its policy has passed.
+    The rules then propose no price for the item until the cool-down in the item's policy has
+    passed, for example 168 hours.
     """
     given = checks.text("reason", reason, longest=checks.LONGEST_REASON)
     decision = Decision(PRICES, proposal_id, "reject", shown_revision, actor, None, given)
@@ -137,8 +138,8 @@ def snooze_price(
 ) -> int:
     """Snooze a proposal; return the decision's id.
 
-    The proposal closes, and the rules propose no price for the item until `until_at`. With None
-    they propose none until the cool-down of its policy has passed.
+    The proposal closes, and the rules propose no price for the item until `until_at`. With None,
+    they propose none until the cool-down in the item's policy has passed.
     """
     until = checked_until(until_at)
     decision = Decision(PRICES, proposal_id, "snooze", shown_revision, actor, until, reason)

@@ -1,4 +1,4 @@
-"""The kill switch of prices. It stops all rule-made prices, also scheduled prices.
+"""The kill switch of prices. It stops all rule-made prices, also those that start later.
 
 The rule is in docs/domain.md 6.4.
 """
@@ -18,8 +18,9 @@ from ledger.pricing.prices import MOST_PRICE, next_window_start, price_before, w
 from ledger.pricing.timeline import TimelineRow
 
 REASON: Final = "rule-made prices were stopped"
-# A price never takes effect if a later row has the same `effective_from`. Items that are no longer
-# ranged are left out: no rule and no till reads their price.
+# Selects the rule-made prices that start later and will take effect. A price never takes effect if
+# a row with a higher id has the same `effective_from`. Items without a policy are left out, because
+# no rule and no till reads their price.
 _SCHEDULED: Final = """
 SELECT inv_key, p.location, p.sku, p.id, p.price_minor, p.step, p.kind, p.effective_from,
        p.recorded_by, p.recorded_at
@@ -91,11 +92,12 @@ def _roll_back_scheduled(actor: str | None) -> tuple[int, list[str]]:
     """Replace each scheduled rule-made price by the price before it or, if higher, by the floor.
 
     The new row has the start of the replaced price. Return the number of replaced prices, and the
-    keys whose price stays: no price precedes it, or the floor is above `MOST_PRICE`.
-    The caller holds the lock on the switch, so no approval adds a price meanwhile.
+    keys whose scheduled price stays. It stays if no price precedes it, or if the floor is above
+    `MOST_PRICE`. The caller holds the lock on the switch, so no approval adds a price meanwhile.
     """
     found = read_all(_Scheduled, _SCHEDULED, next_window_start(database_now()))
-    # Every write of a price holds the lock on its item, so the second reading is final.
+    # Every write of a price locks the item. So after this statement, the prices can't change any
+    # more, and the second query finds all of them.
     execute(
         "SELECT FROM retail.item_location WHERE inv_key = ANY(%s) ORDER BY inv_key FOR UPDATE",
         [row.inv_key for row in found],

@@ -1,7 +1,7 @@
 """The command by which a person ranges one item at a location.
 
-Location and supplier must exist. Importers use `ledger.items.service.range_items`, which doesn't
-check this.
+The location and the supplier of the policy must exist. Importers use
+`ledger.items.service.range_items`, which doesn't check whether they exist.
 """
 
 from collections.abc import Mapping
@@ -26,8 +26,8 @@ _IS_SOLD: Final = "SELECT EXISTS (SELECT FROM retail.sale_line WHERE inv_key = %
 class NewItem(NamedTuple):
     """An item to range, which means: to give a policy at a location.
 
-    With `name` "" no product is added. With `opening_units` None the item's stock is unknown, and
-    store staff get a task to count it.
+    With `name` "" no product is added. `opening_units` are the units of the opening count. With
+    None, the item's stock is unknown, and store staff get a task to count the item.
     """
 
     location: str

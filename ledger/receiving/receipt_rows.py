@@ -1,7 +1,8 @@
 """Functions that write a receipt, of a supplier's delivery or of a transfer.
 
-One update of one row writes a receipt, so the log has a single record of it. This record changes
-on-hand, unavailable, on-order and in-transit. So the workers never decide on a part of the receipt.
+One write of one row is the whole receipt, so the log has a single record of the receipt. This
+record changes on-hand, unavailable, on-order and in-transit together. So the workers never decide
+on a part of a receipt.
 """
 
 from dataclasses import dataclass
@@ -14,9 +15,10 @@ from ledger.receiving.shipment_line import ShipmentLine
 
 @dataclass(frozen=True, slots=True)
 class Delivered:
-    """Goods that arrived: units fit for sale, damaged units, and the reason for a difference.
+    """Goods that arrived: units fit for sale, and damaged units.
 
-    `received_at` None means now.
+    `received_at` None means now. `discrepancy_reason` explains a difference from the expected
+    units.
     """
 
     received_units: int

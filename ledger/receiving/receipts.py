@@ -58,7 +58,8 @@ def receive_order(
     """Receive 1 to 500 lines of a delivery in one transaction; return the receipts' ids in order.
 
     If one line is refused, nothing is written. Each line follows the rules of `receive_shipment`.
-    Several receipts of one order line have the same `shown_open_units`: those before the delivery.
+    Several receipts of one order line have the same `shown_open_units`: the open units before the
+    delivery.
     """
     if not 1 <= len(receipts) <= MOST_LINES:
         refuse(
@@ -70,8 +71,8 @@ def receive_order(
         by_line = sorted(enumerate(receipts), key=lambda pair: (pair[1].line_id, pair[0]))
         ids, shown = dict[int, int](), dict[int, int | None]()
         for number, receipt in by_line:
-            # The first receipt of a line is checked and locks the line. So only this delivery has
-            # changed the open units before the next receipt.
+            # The first receipt of a line locks the line and is checked. Further receipts of the
+            # line are not checked, because only this delivery has changed the open units since.
             is_checked = shown.get(receipt.line_id) == receipt.shown_open_units
             ids[number] = _receive(receipt, None if is_checked else receipt.shown_open_units, actor)
             shown[receipt.line_id] = receipt.shown_open_units
@@ -127,8 +128,8 @@ def correct_receipt(
 ) -> ReceiptCorrected:
     """Correct a receipt that `actor` has made: replace its units and its reason, within 48 h.
 
-    The time is replaced only if `delivered` has one. The order line then gets the status that its
-    open units require. A receipt of 0 units needs a reason.
+    Return the receipt's effect on the order line. The time is replaced only if `delivered` has one.
+    The order line gets the status that its open units require. A receipt of 0 units needs a reason.
 
     Raises:
         ServiceError: another person received the goods, or a value breaks a rule.

@@ -131,9 +131,10 @@ def receive_within(
 
 
 def _receivable(line_id: int, shown_open_units: int | None) -> tuple[OrderLine, int]:
-    """Return the line, locked, and its open units.
+    """Return the order line, locked, and its open units.
 
-    Raise `Conflict` if the line can't be received or the open units differ from those shown.
+    Raise `Conflict` if the line's status forbids a receipt, or if the open units differ from
+    `shown_open_units`.
     """
     line = locked_line(line_id)
     orders_status.after(line.status, "receive", line_id=line_id)
@@ -241,7 +242,10 @@ def line_of_shipment(shipment_id: int) -> int | None:
 
 
 def _announced(shipment_id: int) -> ShipmentLine:
-    """Return a shipment that is not received yet, locked until the transaction ends."""
+    """Return a supplier's shipment, locked until the transaction ends.
+
+    Raise `Conflict` if the shipment was received already.
+    """
     shipment = locked_shipment(
         shipment_id, "supplier_in", missing=gettext_noop("no such delivery of a supplier")
     )

@@ -1,4 +1,4 @@
-"""Approval of reorder proposals: writes their order lines, for up to 500 proposals at once.
+"""Approval of reorder proposals: write the order lines of up to 500 proposals at once.
 
 Every approval takes its locks in the same order: proposals by id, then their items by key, then the
 orders that get the lines. So concurrent approvals wait for each other without a deadlock.
@@ -74,9 +74,9 @@ def _write(plans: Sequence[Plan], approver: Approver, known: Known) -> dict[str,
 
 
 def _orders(plans: Sequence[Plan], approver: Approver) -> dict[tuple[str, str], str]:
-    """Return the `order_ref` of the order that gets the lines of each supplier and location.
+    """Lock or create the orders that get the lines; return {(supplier, location): `order_ref`}.
 
-    The orders are locked or created sorted by supplier and location, to prevent deadlocks.
+    The orders are locked sorted by supplier and location, to prevent deadlocks.
     """
     groups = sorted(set[tuple[str, str]]().union(*(plan.groups for plan in plans)))
     return {group: _order_of(*group, approver) for group in groups}
@@ -172,7 +172,7 @@ def _log(
 
 
 def _sent(plans: Sequence[Plan], refs: dict[tuple[str, str], str]) -> dict[str, dict[str, object]]:
-    """Return the log entry of each order as `send_order` writes it, by `order_ref`."""
+    """Return {`order_ref`: details for the audit log}, with the fields that `send_order` logs."""
     sent: dict[str, dict[str, object]] = {}
     for (supplier, location), ref in refs.items():
         lines = [

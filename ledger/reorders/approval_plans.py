@@ -80,7 +80,7 @@ class Known:
 
 
 def known_rows(approvals: Sequence[ApproveReorder], *, is_bulk: bool) -> Known:
-    """Read all rows that the checks of `approvals` use, and lock proposals and items.
+    """Read and return all rows that the checks of `approvals` use; lock proposals and items.
 
     If `is_bulk`, leave out needs of stores in which the person doesn't work. Raise
     `ServiceError` unless there are 1 to 500 approvals.
@@ -102,7 +102,7 @@ def known_rows(approvals: Sequence[ApproveReorder], *, is_bulk: bool) -> Known:
 def plans_of(
     approvals: Sequence[ApproveReorder], approver: Approver, known: Known
 ) -> list[Plan | OrderedBefore | LedgerError]:
-    """Return for each approval a plan, an earlier order, or the error that refuses it.
+    """Return for each approval, in order, a plan, an earlier order, or the error that refuses it.
 
     If the approver sends the orders, refuse needs whose order would be below the supplier's
     minimum, unless `below_minimum_allowed`.

@@ -44,9 +44,10 @@ class ApproveReorder:
 class Approver:
     """The actor of an approval, and the options of the approval.
 
-    `odd_units_allowed` accepts units that are no multiple of the pack. The order lines join the
-    draft orders of their suppliers and locations. With `sends` or `automatic` they join new orders
-    instead, which are sent at once; `automatic` means that the rules approve.
+    `odd_units_allowed` accepts units that are no multiple of the pack. Without `sends` and
+    `automatic`, the order lines join the draft orders of their suppliers and locations. With one of
+    these two, they join new orders, which are sent at once. `automatic` means that the rules
+    approve.
 
     With `sends`, needs whose order would be below the supplier's minimum are refused, unless
     `below_minimum_allowed`. For automatic approvals, `ledger.reorders.automatic` has compared the

@@ -24,8 +24,8 @@ from ledger.messages import Counted, Message, gettext_noop, joined
 from ledger.ordering.supplier_terms import days_of
 
 SETTLED_AFTER_US: Final = 60_000_000
-# Codes of reasons that can end without a person. A need that waits for these alone is ordered by
-# the rule as soon as they have ended.
+# Codes of reasons that can end without a person. If a need waits only for such reasons, the job
+# orders it as soon as they have ended.
 PASSING: Final = frozenset(
     {
         *("not_order_day", "below_minimum"),
@@ -81,7 +81,7 @@ class Case:
 
 
 def own_reasons(case: Case) -> tuple[Reason, ...]:
-    """Return the reasons why a need waits for a person, as far as they concern this need alone."""
+    """Return the reasons to wait that concern this need alone, and not the group of the need."""
     found = (*_policy(case), *_supplier(case), *_freshness(case))
     return tuple(reason for reason in found if reason is not None)
 
@@ -157,8 +157,9 @@ def _freshness(case: Case) -> Iterable[Reason | None]:
 def reasons_to_wait(cases: Iterable[Case]) -> dict[str, tuple[Reason, ...]]:
     """Return the reasons to wait by reorder id; a need without reasons is ordered automatically.
 
-    `cases` must contain all needs of each group (supplier and location). Per group, the values of
-    the needs without any other reason are added up and compared with the supplier's minimum.
+    `cases` must contain all needs of each group (supplier and location). For each group, add up the
+    values of the needs that have no reason of their own. If the sum is below the supplier's
+    minimum, these needs get the reason `below_minimum`.
     """
     found = {case.reorder_id: (case, own_reasons(case)) for case in cases}
     reached: dict[tuple[str | None, str], int] = defaultdict(int)

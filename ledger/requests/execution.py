@@ -15,7 +15,8 @@ from ledger.requests.queries import Request, request_with
 
 KEPT_COMPARISONS: Final = 20
 LONGEST_PROBLEM: Final = 4_000
-# Proofs and runs that a person starts in a terminal use other locks, so they may run meanwhile.
+# The lock of the executing process. Proofs and runs that a person starts in a terminal take other
+# locks, so they may run at the same time.
 _LOCK: Final = "SELECT pg_try_advisory_lock(hashtextextended('history-executor', 0))"
 _NEXT: Final = """
 UPDATE app.history_request SET started_at = clock_timestamp(), progress = 'starts'
@@ -123,5 +124,8 @@ def finish(number: int, ended: Ended) -> None:
 
 
 def write_snapshot(document: Mapping[str, Any]) -> None:
-    """Replace the stored state of archive and runs."""
+    """Replace the stored state of archive and runs, which the page History shows.
+
+    `document` has the fields that `inventory backfill status --json` prints.
+    """
     execute(_SNAPSHOT, json.dumps(dict(document)))

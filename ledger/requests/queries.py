@@ -48,7 +48,10 @@ _SNAPSHOT: Final = "SELECT at, document::text AS document FROM app.history_snaps
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A request of the analyst desk; `arguments` is JSON, `exit_code` the command's exit code."""
+    """A request of the analyst desk for a command.
+
+    `arguments` is JSON. `exit_code` is the exit code of the command, None before its end.
+    """
 
     id: int
     kind: str

@@ -1,8 +1,8 @@
 """Ask for a command of the analyst desk, confirm the request, or cancel it.
 
 Analysts and operators may ask. A request to publish, shadow, cut over or roll back waits until an
-operator other than the asker confirms it. When the command runs, it checks that the difference is
-approved, the rules are equal and the workers have caught up.
+operator other than the asker confirms it. When the command runs, it checks three things: the
+difference is approved, the workers run the approved rules, and the workers have caught up.
 """
 
 import json

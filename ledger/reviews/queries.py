@@ -38,8 +38,9 @@ _ALL: Final = _REVIEWS + "ORDER BY r.id DESC"
 class Review:
     """A requested review. `verdict` is `waiting` until a person decides; `summary` is JSON.
 
-    `keys` is the number of keys that the two runs decided differently. The approver accepts up to
-    `growth` further such keys at the switch.
+    `former` and `revision` are the logic revisions of the two `runs`, and `code` is the hash of the
+    new rules. `keys` is the number of keys that the runs decided differently. The approver accepts
+    up to `growth` further such keys at the switch.
     """
 
     id: int

@@ -1,8 +1,9 @@
 """Request, decision and withdrawal of a review, each by a person.
 
 An approval is valid for one comparison of two runs, identified by its digest, and for one set of
-rules, identified by its hash. It covers the keys that the runs decided differently. When the
-revision is promoted, `deploy.revisions.approval` compares these keys with those that differ then.
+rules, identified by their hash. The approval covers the keys that the runs decided differently.
+When the revision is promoted, `deploy.revisions.approval` compares these keys with those that
+differ then.
 """
 
 import json
@@ -48,7 +49,7 @@ VALUES (%s, %s, %s, %s, %s, %s)
 _LOCK: Final = "SELECT pg_advisory_xact_lock(hashtextextended('diff-review', %s))"
 _LOCK_REVISION: Final = "SELECT pg_advisory_xact_lock(hashtextextended('diff-review-of', %s))"
 
-ReviewedKey = tuple[str, str]  # kind and inv_key
+ReviewedKey = tuple[str, str]  # kind (reorder or price) and inv_key
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,7 +77,8 @@ def record_sale(command: RecordSale, *, actor: str | None = None) -> int:
 def record_sales(commands: Sequence[RecordSale], *, actor: str | None = None) -> Recorded:
     """Write lines in their order, in one statement; skip lines that exist already.
 
-    Raise `ServiceError`, and write none, if a line breaks a rule.
+    Return the numbers of new and of skipped lines. If a line breaks a rule, raise `ServiceError`
+    and write none.
     """
     for number, command in enumerate(commands):
         try:
@@ -91,7 +92,7 @@ def record_sales(commands: Sequence[RecordSale], *, actor: str | None = None) ->
 
 
 def recorded_locations(source: str, refs: Sequence[str]) -> dict[str, str]:
-    """Return the location of each recorded line of the source, by its ref among `refs`."""
+    """Return {`source_ref`: location} for those lines of the source in `refs` that are recorded."""
     found = fetch_all(
         "SELECT source_ref, location FROM retail.sale_line"
         " WHERE source = %s AND source_ref = ANY(%s)",

@@ -1,8 +1,8 @@
 """The decisions on the desk Tasks: acknowledge a variance, dismiss or replay a rejected record.
 
-Acknowledging clears the task at once. The decision on a rejected record is a row of
-`app.rejected_mark`; the next refresh of the tasks then clears the task. No decision deletes a count
-or a record.
+To acknowledge the variance of a count clears the task at once. A decision on a rejected record adds
+a row to `app.rejected_mark`; the next refresh of the tasks then clears the task. No decision
+deletes a count or a record.
 """
 
 from dataclasses import dataclass
@@ -161,7 +161,8 @@ def dismiss_rejected(
 ) -> None:
     """Dismiss a rejected record, with a reason of up to 500 characters; stock doesn't change.
 
-    Raise `ServiceError` for an unknown record, `Conflict` if it was dismissed or replayed already.
+    Raise `ServiceError` for an unknown record. Raise `Conflict` if the record was dismissed or
+    replayed already.
     """
 
     def work() -> _Dismissed:

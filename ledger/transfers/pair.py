@@ -48,9 +48,9 @@ def write_pair(
 ) -> Transfer:
     """Insert both rows of a transfer; return their ids and reference.
 
-    `keys` are those of source and destination. `moved` has the columns that both rows share, for
-    example status and units. `transfer_ref` None makes a new reference. Only the arriving row gets
-    `reorder_id`, the need that the transfer answers.
+    `keys` are the key at the source and the key at the destination. `moved` has the columns that
+    both rows share, for example status and units. `transfer_ref` None makes a new reference. Only
+    the arriving row gets `reorder_id`, the id of the need that the transfer answers.
     """
     reference = transfer_ref or f"T-{uuid4().hex[:12]}"
     item = {"sku": route.sku, "transfer_ref": reference, "due_on": route.due_on}

@@ -32,9 +32,10 @@ def receive_transfer(
     actor: str | None = None,
     command_id: UUID | None = None,
 ) -> int:
-    """Receive a transfer; return shipped minus arrived units. Damaged units have arrived too.
+    """Receive a transfer; return shipped minus arrived units. Arrived units include damaged ones.
 
-    A difference other than 0 needs a reason. `shipment_line_id` is the arriving row.
+    If this difference is not 0, `delivered` must have a reason. `shipment_line_id` is the arriving
+    row.
 
     Raises:
         ServiceError: no such row, or no reason for a difference.

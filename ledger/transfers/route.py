@@ -1,8 +1,8 @@
 """The route of a transfer, and the checks of a new transfer.
 
-Source and destination must both range the item. The units must be on hand at the source and not be
-promised to customers or other transfers. A person who ships may confirm that more units have left.
-Goods that have left are a fact, and the recorded stock may be wrong.
+The item must be ranged at source and destination. The units must be on hand at the source and not
+be promised to customers or other transfers. A person who ships may confirm that more units have
+left, because the recorded stock may be wrong.
 """
 
 from dataclasses import dataclass
@@ -40,10 +40,10 @@ class _Stock:
 
 @dataclass(frozen=True, slots=True)
 class _Whereabouts:
-    """Reasons why an item isn't ranged (has no policy) at a location.
+    """Facts that explain why an item isn't ranged (has no policy) at a location.
 
-    `location_known` is False for an unknown location. `sku_locations` has up to five locations that
-    range the SKU.
+    `location_known` is False for an unknown location. `sku_locations` has up to five locations at
+    which the SKU is ranged.
     """
 
     location_known: bool
@@ -78,8 +78,8 @@ class Route:
 def refuse_unranged(route: Route) -> None:
     """Raise `ServiceError` unless the item has a policy at source and destination.
 
-    The error names the location without a policy (which doesn't range the item). If no location at
-    all has a policy for the item, the error names the SKU.
+    The error names the location at which the item has no policy. If the item has no policy at any
+    location, the error names the SKU.
     """
     keys = {"source": f"{route.source}|{route.sku}"}
     keys["destination"] = f"{route.destination}|{route.sku}"

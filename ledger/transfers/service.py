@@ -38,13 +38,14 @@ def plan_transfer(
     actor: str | None = None,
     command_id: UUID | None = None,
 ) -> Transfer:
-    """Plan a transfer; its units are then on order at the destination.
+    """Plan a transfer; return its reference and the ids of its two rows.
 
-    With `reorder_id`, the transfer answers the need (proposed reorder) with this id.
+    The units are then on order at the destination. With `reorder_id`, the transfer answers the need
+    (proposed reorder) with this id.
 
     Raises:
-        ServiceError: a location doesn't range the item, the due day is past, or the source has too
-            few units on hand that aren't promised.
+        ServiceError: the item isn't ranged at one of the locations, the due day is past, or the
+            source has fewer unpromised units on hand.
         Conflict: the need is closed, snoozed or decided, or has another revision than
             `shown_revision`.
     """
@@ -89,10 +90,11 @@ class ShipTransfer:
 def ship_transfer(
     command: ShipTransfer, *, actor: str | None = None, command_id: UUID | None = None
 ) -> Transfer:
-    """Write a transfer that was not planned, with both rows in status shipped.
+    """Write a transfer that was not planned, with both rows in status shipped; return their ids.
 
     Make the same checks as `plan_transfer`, with two exceptions. The due day may be past, but not
-    before the shipping day. `beyond_stock_allowed` accepts more units than the source has free.
+    before the shipping day. `beyond_stock_allowed` accepts more units than the source has on hand
+    and not promised.
     """
     route, reorder_id = command.route, command.reorder_id
     keys = route.keys()
@@ -175,9 +177,10 @@ def cancel_transfer(
     actor: str | None = None,
     command_id: UUID | None = None,
 ) -> None:
-    """Cancel a planned transfer: delete both rows, so that its units are no longer on order.
+    """Cancel a planned transfer: delete both rows, so that its units are not on order any more.
 
-    Unless `others_allowed`, only the person who planned it may cancel it.
+    Unless `others_allowed`, raise `ServiceError` if another person planned the transfer. Raise
+    `Conflict` if the transfer was shipped or cancelled already.
     """
 
     def work() -> Done:
@@ -212,12 +215,13 @@ def move_transfer_due_date(
     actor: str | None = None,
     command_id: UUID | None = None,
 ) -> None:
-    """Change the due day of a transfer in transit, on both rows; either row identifies it.
+    """Change the due day of a transfer in transit, on both rows.
 
-    The day has no effect on stock figures or decisions, and can't be before the shipping day.
+    `shipment_line_id` is the row of the source or of the destination. The day has no effect on
+    stock figures or decisions. Raise `ServiceError` for a day before the shipping day.
 
     Raise `Conflict` if the transfer isn't in transit or has changed since `shown_version`. A
-    planned transfer is refused: the change would replace `recorded_by`, by which
+    planned transfer is refused, because the change would replace `recorded_by`. By this column,
     `cancel_transfer` recognises the planner.
     """
 

@@ -1,6 +1,6 @@
 """The rule for stuck transfers: shipped, and three days past the due day (docs/domain.md 8).
 
-The desk Transfers and the task `stuck_transfer` both use it.
+The desk Transfers and the task `stuck_transfer` both use this rule.
 """
 
 from typing import Final
