@@ -1,8 +1,9 @@
 """Run the sender of webhooks until a signal arrives: `python -m ledger.webhooks`.
 
 Up to 8 threads send. Each thread sends the messages of one webhook, so a slow receiver occupies one
-thread only. Two processes may run at once. After a lost database connection the loop reconnects.
-Any other error ends the process, and the supervisor restarts it.
+thread only. Two such processes may run at once, because they lock the rows that they send. After a
+lost database connection the loop reconnects. Any other error ends the process, and the supervisor
+restarts it.
 """
 
 import os

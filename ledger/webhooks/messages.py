@@ -1,8 +1,8 @@
 """Rows of `app.webhook_message`, and the schedule of repeated attempts.
 
-After the n-th failure, the next attempt waits 5 s × 2^(n-1), at most 2 h. A random factor from 0.8
-to 1.2 spreads the attempts for receivers that failed together. The 20th failure ends the attempts,
-after about 19 hours.
+After the n-th failure, the next attempt waits 5 s × 2^(n-1), at most 2 h. The wait is multiplied by
+a random factor from 0.8 to 1.2, so that messages that failed together are not sent together again.
+The 20th failure ends the attempts, after about 19 hours.
 """
 
 import random

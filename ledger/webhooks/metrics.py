@@ -60,8 +60,8 @@ _DEAD: Final = Figure(
 _GAUGES: Final = (_ENDPOINTS, _WAITING, _OLDEST, _DEAD)
 FIGURES: Final = (_ATTEMPTS, *_GAUGES)
 
-# Waiting messages of stopped webhooks are left out: they wait by intention, and would hide a delay
-# of the active webhooks.
+# Waiting messages of stopped webhooks are left out, because a person stopped the webhook or has to
+# resume it. Their age would hide a delay of the active webhooks.
 _MESSAGES: Final = """
 SELECT split_part(m.type, '.', 1) AS kind,
        count(*) FILTER (WHERE m.status = 'waiting' AND w.status = 'active') AS waiting,

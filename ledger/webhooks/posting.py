@@ -37,8 +37,7 @@ RESULTS: Final = (DELIVERED, REFUSED, TIMEOUT, UNREACHABLE)
 class Answer:
     """The result of one POST. `status` is None without an answer; `problem` is "" after success.
 
-    `result` is one of `RESULTS`: a receiver that answers with a status other than 200 to 299 has
-    refused the message.
+    `result` is one of `RESULTS`. It is `refused` for an answer with a status other than 200 to 299.
     """
 
     status: int | None
@@ -116,7 +115,7 @@ def _status(url: str, body: bytes, headers: Mapping[str, str], limits: Limits) -
             if deadline.is_over:
                 raise TimeoutError from failure
             raise
-        if deadline.is_over:  # if the deadline cuts headers off, they look complete
+        if deadline.is_over:  # headers that the deadline has cut off look like complete headers
             raise TimeoutError
         return status
 

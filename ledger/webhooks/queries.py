@@ -68,8 +68,9 @@ class Trouble:
 class Webhook:
     """A webhook without its secrets.
 
-    `waiting` counts its waiting messages and, if it is stopped, also events that are no messages
-    yet. `dead` counts dead messages. Each of these three numbers is at most 1,000.
+    `dead` counts its dead messages, and `waiting` its waiting messages. If the webhook is stopped,
+    `waiting` also counts events that are no messages yet. Waiting messages, such events and dead
+    messages are each counted up to 1,000, so `waiting` is at most 2,000.
     """
 
     id: int

@@ -51,7 +51,8 @@ UPDATE app.webhook SET secret = %s, former_secret = former.kept,
     former_until = CASE WHEN former.kept IS NOT NULL THEN clock_timestamp() + %s END
 FROM (SELECT %s::text AS kept) former WHERE id = %s
 """
-# The age limit of the waiting messages begins again.
+# `due_at` is the time from which the age of a waiting message counts, so this update also starts
+# the age limit again.
 _DUE_NOW: Final = """
 UPDATE app.webhook_message SET due_at = clock_timestamp()
 WHERE webhook_id = %s AND status = 'waiting'
@@ -150,10 +151,10 @@ def register_webhook(
 
 
 def rotate_secret(which: Which) -> Registered:
-    """Give a webhook a new secret, and return it.
+    """Give a webhook a new secret; return the webhook's id and the secret.
 
-    For 24 hours each message has a signature by the former secret too, unless the former secret was
-    encrypted with another secret key of Django.
+    For 24 hours, each message has a signature by the former secret too. It has none if the former
+    secret can't be decrypted, because Django's secret key has changed since.
     """
     fresh: list[str] = []
 
@@ -181,9 +182,9 @@ def stop_webhook(which: Which) -> None:
 def resume_webhook(which: Which, *, token_id: int | None = None) -> None:
     """Resume a webhook. If it was stopped, its waiting events are sent at once.
 
-    The webhook stops when a person ends the API token `token_id`. An active webhook gets this token
-    too, so that its owner can end the former one. With None, a stopped webhook has no token
-    afterwards, so the end of a token doesn't stop it. An active one keeps its token.
+    `token_id` becomes the webhook's API token: when a person ends this token, the webhook stops. An
+    active webhook gets this token too, so that its owner can end the former token. With None, a
+    stopped webhook has no token afterwards, and an active webhook keeps its token.
     """
 
     def work(hook: _Locked) -> None:
@@ -223,7 +224,10 @@ def send_test(which: Which) -> None:
 
 
 def replay_messages(which: Which, *, message_id: str = "") -> int:
-    """Queue the dead messages of a webhook again, or only `message_id`; return their number."""
+    """Queue the dead messages of a webhook again, or only `message_id`; return their number.
+
+    Return 0 for a repeated command. Raise `ServiceError` if `message_id` is no dead message.
+    """
     queued: list[int] = []
 
     def work(hook: _Locked) -> None:

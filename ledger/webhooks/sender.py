@@ -47,11 +47,11 @@ DELETE FROM app.webhook_message m USING app.webhook w
 WHERE w.id = m.webhook_id AND (w.status = 'deleted'
     OR (m.status = 'dead' AND m.failed_at < clock_timestamp() - interval '90 days'))
 """
-# A message waits until the earlier messages of its ordering key are delivered or dead. Each of them
-# takes 19 hours to die, so without this limit a message could wait for months. The first message of
-# a key never expires: its attempts end. `due_at` of a message without an attempt is the time since
-# which it waits: it was queued, a person sent it again, or its webhook was resumed. An earlier
-# message must have failed after the limit: a sender that didn't run for days first tries again.
+# A message waits until the earlier messages of its ordering key are delivered or dead. An earlier
+# message may fail for 19 hours before it is dead, so without this limit a message could wait for
+# months. Only messages without an attempt expire. Such a message has waited since `due_at`: the
+# time at which it was queued, a person sent it again, or its webhook was resumed. An earlier
+# message must have failed after the limit. So a sender that didn't run for days first tries again.
 _EXPIRE: Final = """
 UPDATE app.webhook_message m SET status = 'dead', failed_at = clock_timestamp(), problem = %s
 FROM app.webhook w WHERE w.id = m.webhook_id AND w.status = 'active' AND m.status = 'waiting'
@@ -118,7 +118,7 @@ def expire_waiting() -> int:
 
 
 def delete_old() -> int:
-    """Delete messages of deleted webhooks, and dead messages after 90 days."""
+    """Delete messages of deleted webhooks, and dead messages after 90 days; return their number."""
     return execute(_CLEAN)
 
 

@@ -18,7 +18,7 @@ _PURPOSE: Final = "ledger.webhooks.secret"
 
 
 def new_secret() -> str:
-    """Return a new secret."""
+    """Return a new random secret in the form that the module describes."""
     return PREFIX + base64.b64encode(secrets.token_bytes(SECRET_BYTES)).decode()
 
 

@@ -34,7 +34,7 @@ class TargetRefused(OSError):
 
 
 def check_url(url: str, *, private_allowed: bool) -> str:
-    """Return a URL that a webhook may have; raise `ServiceError` with the rule that it breaks.
+    """Return `url` if a webhook may have it; raise `ServiceError` with the rule that it breaks.
 
     Pages show the URL, so it must not contain a user name or password. Unless `private_allowed`,
     its host must not be `localhost` or an IP address that isn't public.
