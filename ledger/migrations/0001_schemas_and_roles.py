@@ -1,8 +1,8 @@
 """Schemas `retail` and `read_model`, and the roles that may use them.
 
-Roles belong to the cluster, so the stack's bootstrap creates them with their passwords. This
-migration creates a missing role without a login, so that the grants below also work without the
-bootstrap.
+Roles belong to the whole Postgres server, so the supervisor (with Docker, the container `setup`)
+creates them with their passwords. This migration creates a missing role without a login, so that
+the grants below also work on a server that neither has prepared.
 """
 
 from django.db import migrations

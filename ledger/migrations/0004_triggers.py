@@ -1,8 +1,8 @@
 """Rules that no CHECK can express: the source of `recorded_at`, and rows that never change.
 
 * `recorded_at` is the database's time of the row's last write. A client can't set it.
-* A line keeps its id and its key. Workers fold each key separately. If a line could change its
-  key, its old values would count under one key and its new values under another.
+* A row keeps its id and its key. Workers fold each key separately. If a row could change its key,
+  its old values would count under one key and its new values under another.
 * An approved count older than 48 h can't change. So each change reaches the workers while they
   still retain the facts of the count's day.
 * A price row never changes; a correction is a new row.

@@ -1,7 +1,7 @@
 """Proposals, the decisions on them, settings, commands and the action log.
 
-Change capture doesn't publish these tables. In proposals, decisions of people and of jobs write
-`decided_*`, and the actuator writes all other columns.
+Change capture doesn't publish these tables. In a proposal, the decision of a person or job writes
+the columns `decided_*`. The actuator writes all other columns.
 """
 
 from django.db import migrations

@@ -1,4 +1,4 @@
-"""The exceptions inbox: tasks that their conditions open and clear, and inputs of the conditions.
+"""Tables of the desk Tasks: tasks that their conditions open and clear, and inputs of conditions.
 
 * `task`: one open row per kind and subject. `opened_at` is null while the condition is true, but
   has not lasted long enough yet.

@@ -1,8 +1,8 @@
 """The only SQL definition of the effect of a row on stock (docs/domain.md 2.1, 2.3).
 
-One function per table returns the movement of a row. It can also be called for rows that are no
-longer in the table. The views apply it to every row. Verification, the explanation and the item
-page read only these views.
+One function per table returns the movement of a row. The function accepts any row value, also that
+of a deleted row. The views apply these functions to every row of the tables. The command `verify`,
+the explanation of a number and the item page read only these views.
 * `business_at` is the business time of a fact.
 * `movement_of` and the view `movement`: on-hand and unavailable, signed, with cause and document.
 * `approved_count`: the counts that set on-hand, as the count rule needs them.
@@ -10,8 +10,8 @@ page read only these views.
 * `stock_facts`: a key's facts in business order with on-hand after each (2.4).
 * `stock_split`: the last count and the movements since, one row per cause.
 * `inbound_documents`: the open documents of a key, one row per document.
-* `whereabouts`: True for a known location, and the locations that have an SKU. Error messages about
-  an unknown key use it.
+* `whereabouts`: for error messages about an unknown key. It returns True for a known location, and
+  lists of locations and SKUs that the person may have meant.
 """
 
 from django.db import migrations
@@ -140,8 +140,8 @@ $$;
 """
 
 # A movement in the same second as a count comes before the count. Counts in one second are ordered
-# by id. `heard_at` is the key's clock when the row arrived (docs/domain.md 3.1), as far as the rows
-# show it: the time of the write for a live key, the newest business time so far for a replayed key.
+# by id. `heard_at` estimates the key's stream time at the arrival of the row (docs/domain.md 3.1).
+# For a live key it is the time of the write, for a replayed key the newest business time so far.
 FACTS = """
 CREATE FUNCTION retail.stock_facts(key text, until timestamptz DEFAULT 'infinity')
 RETURNS TABLE (place bigint, table_name text, row_id bigint, business_at timestamptz,

@@ -28,5 +28,5 @@ END $$;
 
 class Migration(migrations.Migration):
     dependencies = [("ledger", "0014_movements")]
-    # The first form of the function is dropped with the triggers that call it.
+    # No reverse statement is needed: the reverse of 0004 drops this function with its triggers.
     operations = [migrations.RunSQL([FORWARD], migrations.RunSQL.noop)]

@@ -97,7 +97,8 @@ SINK: Final = (
     {f"read_model.{name}": ALL for name in READ_MODEL}
     | LIVES
     | {
-        # Not granted by column: a promotion locks the tables, which needs UPDATE on the table.
+        # Not granted by column, because a promotion locks these tables. To lock a table, a role
+        # needs the right to update the whole table.
         "app.reorder_proposal": "SELECT, INSERT, UPDATE",
         "app.price_proposal": "SELECT, INSERT, UPDATE",
         "app.revision_switch": ADD,

@@ -1,7 +1,7 @@
 """`refusal`: requests that were refused, for operators who look for attacks (decision 0026).
 
-One row per hour, person, source, address and reason, with a count, so that a flood of requests
-stays small. A trigger with the owner's rights deletes rows older than 90 days, and all but the
+One row per hour, person, source, address and reason has the number of requests, so a flood of
+requests adds few rows. A trigger with the owner's rights deletes rows older than 90 days, and all but the
 newest 100,000. The application itself can't delete rows.
 """
 

@@ -1,4 +1,4 @@
-"""Operators describe products, locations and suppliers in the admin (decision 0031).
+"""Operators describe products, locations and suppliers on the desk Admin (decision 0031).
 
 The application gets the right to change their descriptions, and never their codes. The models are
 unmanaged: 0002 and 0009 created the tables, so these operations change no table.

@@ -1,7 +1,8 @@
 """A command id is for one command with fixed values (`ledger.kernel.idempotency`).
 
 `content` is the SHA-256 of the command's values in hexadecimal. It is NULL in rows of earlier
-versions. `app_rw` inserts it with its right on the table, and has no right to change it.
+versions. The role `app_rw` may insert rows into the table, and so the column. It may not change the
+column.
 """
 
 from django.db import migrations

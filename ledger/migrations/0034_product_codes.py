@@ -1,4 +1,6 @@
-"""Codes of products beside their SKU (decision 0057): GTINs and article numbers of suppliers.
+"""Codes that a product has in addition to its SKU: GTINs and suppliers' article numbers.
+
+Decision 0057 has the reasons.
 
 `retail.gtin` has codes of 14 digits with a valid check digit, as `ledger.items.gtin` checks them.
 One scan of a case counts `pack_units` units. `retail.supplier_code` has one row per supplier and
