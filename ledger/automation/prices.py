@@ -176,7 +176,8 @@ def _write(candidate: Candidate) -> int:
     try:
         with ledger_transaction():
             locked_proposal(PRICES, candidate.proposal_id)
-            # Lock the kill switch before the item, as `set_price_kill_switch` does.
+            # Lock the kill switch before the item, as `set_price_kill_switch` does, so that the two
+            # can't deadlock.
             refuse_while_killed()
             locked_item(location=location, sku=sku)
             if [why for _, why in _judged(_NAMED, [candidate.proposal_id])] != [None]:

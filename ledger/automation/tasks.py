@@ -99,8 +99,8 @@ ON CONFLICT (name) DO UPDATE SET value = excluded.value
 """
 
 # Selects an open task `phantom_suspect` that a later count of the item has refuted, because the
-# count found units. One transaction answers several such tasks. They are ordered by key, because
-# approvals lock items in this order, too. Any other order could cause a deadlock.
+# count found units. One transaction answers several such tasks, in the order of their keys.
+# Approvals lock items in the same order, so the transactions can't deadlock.
 _FALSE_ALARMS: Final = """
 SELECT t.id, s.location, s.sku, i.phantom_lambda_micro, found.units
 FROM app.task t

@@ -147,9 +147,9 @@ def _approve(count: WaitingDraft, actor: str) -> None:
 def _check_second_count(count: WaitingDraft) -> None:
     """Raise `Conflict` if the draft needs a second count.
 
-    A draft needs it if a person has requested it, or if the variance is above the tolerance of
-    max(2, ceil(expected / 10)) units. The tolerance applies to a first count of an item whose stock
-    is known (docs/domain.md 8).
+    A draft needs a second count if a person has requested one, or if the variance is above the
+    tolerance of max(2, ceil(expected / 10)) units. The tolerance applies only to a draft that isn't
+    a second count itself, and only if the item's stock is known (docs/domain.md 8).
     """
     if count.recount_asked:
         message = Message(

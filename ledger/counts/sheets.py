@@ -5,8 +5,8 @@ two shelves. Submitting writes one draft count per item. The draft has the time 
 entry.
 
 A new count of an item voids the item's waiting drafts. The new count is a second count if one of
-these drafts needed a second count. A draft needs a second count if its item's stock is known and
-its variance is above the tolerance, or if a person has asked for one.
+these drafts needed a second count. A draft needs a second count if a person has asked for one. It
+also needs one if the item's stock is known and the draft's variance is above the tolerance.
 """
 
 from collections.abc import Collection, Sequence

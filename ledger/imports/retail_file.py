@@ -49,7 +49,7 @@ DATE_FORMATS: Final = (
     "%m/%d/%Y %H:%M",
     "%m/%d/%Y %H:%M:%S",
 )
-_SHOWN: Final = 200  # characters of a wrong header in a message
+_SHOWN: Final = 200  # most characters of a wrong header that a message shows
 _GOT: Final = ", got "  # in a reason, separates the rule from the value of the row
 WHOLE: Final = re.compile(r"[+-]?[0-9]{1,18}\Z")
 DECIMAL: Final = re.compile(r"([+-]?)([0-9]{0,18})(?:\.([0-9]{0,18}))?\Z")

@@ -25,8 +25,8 @@ SELECT known.sku FROM (
 ) known WHERE lower(known.sku) = lower(%s) ORDER BY known.sku <> %s, known.sku LIMIT 1
 """
 
-# A location with ranged items may lack a row of its own. Postgres searches the items only in this
-# case. The search is slow, because no index begins with an item's location.
+# A location with ranged items may have no row in `retail.location`. Only for such a location does
+# Postgres search the items. The search is slow, because no index begins with an item's location.
 _IS_LOCATION: Final = """
 SELECT EXISTS (SELECT FROM retail.location WHERE code = %s)
     OR EXISTS (SELECT FROM retail.item_location WHERE location = %s)
@@ -94,7 +94,7 @@ def check_known(location: str, sku: str) -> None:
 
 
 def refuse_other_case(field: str, sku: str) -> None:
-    """Raise `ServiceError` for a new SKU that differs from a known one only in its case.
+    """Raise `ServiceError` for a new SKU that equals a known one except for upper and lower case.
 
     People mix up such SKUs. A known SKU is accepted, even if another one has the same letters. Call
     this in the transaction that adds the SKU. Until this transaction ends, other calls for the same

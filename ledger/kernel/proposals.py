@@ -255,12 +255,12 @@ def decide(
 
 
 def checked_until(until_at: datetime | timedelta | None) -> datetime | None:
-    """Return the end of a snooze; None, for which the rules use their default end, stays None.
+    """Return the end of a snooze as a time, or None if `until_at` is None.
 
-    A `timedelta` counts from the database's time. Forms pass a `timedelta`, for example 7 days.
-    Unlike an end computed by the page, it is the same value when a form is sent again, and
-    `run_command` compares the values. Raise `ServiceError` for an end that is past or more than 90
-    days ahead.
+    With None, the rules choose the end, for a need after seven days. A `timedelta` counts from the
+    database's time. Forms pass a `timedelta`, because it is the same value when a form is sent
+    again, and `run_command` compares the values. Raise `ServiceError` for an end that is past or
+    more than 90 days ahead.
     """
     now = database_now()
     given = now + until_at if isinstance(until_at, timedelta) else until_at

@@ -12,7 +12,8 @@ from django.db import connection
 from ledger.access.narrowing import scoped
 
 T = TypeVar("T")
-_JSONB: Final = 3802  # Postgres' type number; Django returns jsonb as text for its own fields
+# Postgres' type number of jsonb. Django returns jsonb as text, which only its own fields parse.
+_JSONB: Final = 3802
 
 Parameters = Mapping[str, Any]
 

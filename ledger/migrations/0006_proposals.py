@@ -1,4 +1,4 @@
-"""Proposals, the decisions on them, settings, commands and the action log.
+"""Proposals, the decisions on them, settings, commands and the audit log (`action_log`).
 
 Change capture doesn't publish these tables. In a proposal, the decision of a person or job writes
 the columns `decided_*`. The actuator writes all other columns.

@@ -1,7 +1,7 @@
-"""Working data of counts, transfers and adjustments: counters, approvers, waiting requests.
+"""Working data of counts, transfers and adjustments: who counted and approved, and requests.
 
 The new columns of captured tables name people and expected units; no rule reads them. Unfinished
-work is in `app`. The entries of a sheet become draft counts when the sheet is submitted. A request
+work is in schema `app`. The entries of a sheet become draft counts when the sheet is submitted. A request
 becomes an adjustment when another person has approved it.
 """
 

@@ -3,8 +3,8 @@
 * `task`: one open row per kind and subject. `opened_at` is null while the condition is true, but
   has not lasted long enough yet.
 * `rejected_mark`: the decision of a person about a record of `stock.rejected`.
-* `location_hour`: number of sale lines by location and business hour of the last nine days. A
-  query can distinguish a source that sends nothing from a closed shop without reading any sales.
+* `location_hour`: number of sale lines by location and business hour of the last nine days. With
+  these numbers, a query can distinguish a silent source from a closed shop, and reads no sales.
 * `inbox_mark`: the id of the last sale line in `location_hour`.
 """
 

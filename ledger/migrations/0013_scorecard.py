@@ -2,8 +2,8 @@
 
 A row also records progress: a pair of supplier and location whose `on_day` is today is done.
 
-The review job gets an index that orders keys by their review time. Without it, the job would scan
-every key once a second, even if no review is due.
+A new index orders keys by `reviewed_at`, for the reviews of the heartbeat service. Without the
+index, the service would read every key once a second, even if no review is due.
 """
 
 from django.db import migrations

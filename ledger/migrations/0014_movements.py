@@ -5,7 +5,7 @@ of a deleted row. The views apply these functions to every row of the tables. Th
 the explanation of a number and the item page read only these views.
 * `business_at` is the business time of a fact.
 * `movement_of` and the view `movement`: on-hand and unavailable, signed, with cause and document.
-* `approved_count`: the counts that set on-hand, as the count rule needs them.
+* `approved_count`: the approved counts, which set on-hand.
 * `inbound_of` and the view `inbound`: on-order and in-transit, signed.
 * `stock_facts`: a key's facts in business order with on-hand after each (2.4).
 * `stock_split`: the last count and the movements since, one row per cause.

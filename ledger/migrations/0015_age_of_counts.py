@@ -2,7 +2,8 @@
 
 If a device's clock is days ahead, `occurred_at` of a count is in the future, and its business time
 is `recorded_at` (docs/domain.md 2.1, 2.4). If the 48 hours started at `occurred_at`, SQL would
-still allow a change that the workers reject, because the day of the count is before the horizon.
+still allow a late change. Workers reject such a change if the day of the count is before the
+horizon.
 """
 
 from django.db import migrations

@@ -1,7 +1,8 @@
 """Limits and second factors of logins.
 
-* `login_count`: failed attempts by account, source and device, shared by all web processes. A key
-  is a keyed hash, so a password typed into the wrong field is not stored.
+* `login_count`: failed attempts by account, source and device, shared by all web processes. The
+  column `key` is a keyed hash (HMAC). So if a person types the password into the field of the
+  account, the password is not stored.
 * `second_factor`: one row per person with a confirmed authenticator. `last_step` is the newest
   30-second step that was used, so that a code works once. `recovery` holds hashes of unused codes.
 """

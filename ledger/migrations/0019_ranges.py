@@ -1,7 +1,7 @@
 """Two ranges of docs/domain.md 11.8 that the fold also checks.
 
-Existing rows are not checked, because a wrong row of a price can't be corrected: it never changes.
-The fold has rejected such rows with reason `limit`.
+Existing rows are not checked: rows of prices never change, so nobody could correct a wrong one. The
+fold has rejected such rows with reason `limit`.
 """
 
 from django.db import migrations

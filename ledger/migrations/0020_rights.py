@@ -2,8 +2,8 @@
 
 * `app_rw` is for pages, jobs and commands. It inserts facts, and updates those columns of a fact
   that may change by the rules of docs/domain.md.
-* `sink_rw` is for projector and actuator: the read model, and proposals, which they write from the
-  workers' decisions in Kafka.
+* `sink_rw` is for projector and actuator. They write the read model and the proposals, from the
+  records of the workers in Kafka.
 * `archiver` writes the archiver's heartbeat row.
 
 A trigger lets `app_rw` delete draft lines and planned transfers, but no sent line and no shipped

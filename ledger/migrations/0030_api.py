@@ -9,8 +9,8 @@ action chain, which is the last lock of a transaction. So a reader that continue
 no event. Only the trigger writes here, with the owner's rights. Every 1,000th event deletes the
 rows older than 90 days.
 
-A promotion makes other rules decide. It can replace the content of a proposal without raising the
-proposal's `revision`. So a change of its `logic_revision` is an event too.
+After a promotion, another logic revision decides. A promotion can replace the content of a proposal
+without raising the proposal's `revision`. So a change of its `logic_revision` is an event too.
 """
 
 from django.db import migrations

@@ -1,7 +1,8 @@
-"""Indexes on SKUs in lower case, to find a known SKU that differs from a new one only in its case.
+"""Indexes on SKUs in lower case, to find a known SKU with the same letters as a new one.
 
-Without them, each added item reads all products and all policies. They are not unique, because
-tills and imports may have written such SKUs.
+Two such SKUs differ only in upper and lower case. Without the indexes, Postgres would read all
+products and all policies for each new item. The indexes are not unique, because tills and imports
+may have written such SKUs.
 """
 
 from django.db import migrations

@@ -76,7 +76,9 @@ def sent_order(*, supplier: str, location: str, actor: str | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class OrderSent:
-    """An order that was sent: its lines, units, and value at cost in minor units.
+    """An order that was sent: the numbers of its lines and units, and its value at cost.
+
+    The value is in minor units.
 
     A line without a known cost counts with value 0.
     """
@@ -103,7 +105,7 @@ def send_order(
     actor: str | None = None,
     command_id: UUID | None = None,
 ) -> OrderSent:
-    """Send every draft line of an order; return the lines, units and value that were sent.
+    """Send every draft line of an order; return the numbers of lines and units, and the value.
 
     Set `ordered_at` of these lines to now. A line without a due day gets the day that follows from
     its lead time, unless the lead time is 0.
@@ -145,7 +147,7 @@ class ToSend:
 
 
 def check_order(*, order_ref: str, below_minimum_allowed: bool, shown_version: str) -> ToSend:
-    """Return lines, units and value that `send_order` would send now; write nothing.
+    """Return the numbers and the value that `send_order` would send now; write nothing.
 
     Raise the errors that `send_order` would raise. Call this inside `ledger_transaction`; the lines
     stay locked until the transaction ends.

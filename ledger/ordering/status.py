@@ -145,8 +145,8 @@ def order_day(wanted: date, order_days_mask: int) -> date:
 def due_day(ordered_at: datetime, *, lead_time_centidays: int, order_days_mask: int) -> date | None:
     """Return the UTC day on which goods ordered at `ordered_at` are due; None if lead time is 0.
 
-    The lead time (hundredths of days) counts from `ordered_at` if that is an order day. Otherwise
-    it counts from 00:00 UTC of the supplier's next order day.
+    The lead time is in hundredths of days. It counts from `ordered_at` if the supplier takes orders
+    on that day. Otherwise it counts from 00:00 UTC of the supplier's next order day.
     """
     if lead_time_centidays == 0:
         return None

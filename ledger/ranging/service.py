@@ -53,7 +53,7 @@ def range_new_item(
 
     Raises:
         ServiceError: unknown location or supplier, a policy that breaks a limit, or a new SKU that
-            differs from a known one only in its case.
+            differs from a known one only in upper and lower case.
         ImplausiblePrice: without `is_confirmed`, a cost or price far from those of other locations.
         Conflict: the item is ranged there already.
     """

@@ -201,8 +201,8 @@ def _parts(
 ) -> tuple[Part, ...]:
     """Return the order lines (*parts*) to write for a need, each with its supplier.
 
-    Raise `ServiceError` for parts that don't add up to the quantity, units that are no full packs,
-    an unknown or inactive supplier, or a due day that is past.
+    Raise `ServiceError` if the parts don't add up to the quantity. Raise it also for a part without
+    full packs, with an unknown or inactive supplier, or with a past due day.
     """
     asked = row.quantity_units if approval.units is None else approval.units
     total = checks.integer("units", asked, 1)

@@ -61,7 +61,7 @@ class Review:
 
     @property
     def subject(self) -> str:
-        """Return the subject of the review for the action log, like `logic revision 7`."""
+        """Return the subject of the review for the audit log, like `logic revision 7`."""
         return f"logic revision {self.revision}"
 
     def as_json(self) -> dict[str, Any]:

@@ -112,7 +112,7 @@ class Decision:
 def decide_review(
     review: Review, decision: Decision, *, actor: str, command_id: UUID | None = None
 ) -> Review:
-    """Approve or reject a review; return it with its verdict.
+    """Approve or reject a review; return the review with the new verdict.
 
     The person who requested the review can't approve it.
 

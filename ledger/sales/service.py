@@ -23,7 +23,7 @@ class RecordSale(NamedTuple):
     """A sale (quantity > 0) or a return (quantity < 0), as a till sends it.
 
     `source` and `source_ref` together identify the line, so that it is written once. `occurred_at`
-    None means now. `condition` is the condition of returned goods.
+    None means now. `condition` is that of returned goods: resaleable, damaged or discarded.
     """
 
     location: str

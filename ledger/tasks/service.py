@@ -1,8 +1,8 @@
 """The decisions on the desk Tasks: acknowledge a variance, dismiss or replay a rejected record.
 
-To acknowledge the variance of a count clears the task at once. A decision on a rejected record adds
-a row to `app.rejected_mark`; the next refresh of the tasks then clears the task. No decision
-deletes a count or a record.
+If a person acknowledges the variance of a count, the task is cleared at once. A decision on a
+rejected record adds a row to `app.rejected_mark`; the next refresh of the tasks then clears the
+task. No decision deletes a count or a record.
 """
 
 from dataclasses import dataclass

@@ -58,9 +58,9 @@ class Sender:
     def step(self, pool: ThreadPoolExecutor) -> None:
         """Execute one round.
 
-        Report that the process is alive, stop the webhooks of ended tokens and disabled accounts,
-        expire and delete old messages (every 5 minutes), and queue new messages. Then start a task
-        for each webhook that has a message to send now and no task yet.
+        Report that the process is alive. Stop the webhooks of ended tokens and disabled accounts.
+        Every 5 minutes, expire and delete old messages. Turn new events into messages. Then start a
+        task for each webhook that has a message to send now and no task yet.
         """
         from ledger.webhooks import queue, sender  # noqa: PLC0415 -- after setup
 

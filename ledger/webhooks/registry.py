@@ -44,8 +44,8 @@ SELECT w.id, w.person_id, u.username AS owner, w.status FROM app.webhook w
 JOIN app.auth_user u ON u.id = w.person_id
 WHERE w.id = %s AND w.status <> 'deleted' AND (%s::int IS NULL OR w.person_id = %s) FOR UPDATE OF w
 """
-# A second rotation replaces `former_secret`, so the first secret is no longer valid from then on.
-# `kept` is NULL if no message can be signed with the former secret any more.
+# A second rotation replaces `former_secret`, so from then on the first secret isn't valid any more.
+# `kept` is the former secret, NULL if it can't be decrypted and so can't sign messages.
 _ROTATE: Final = """
 UPDATE app.webhook SET secret = %s, former_secret = former.kept,
     former_until = CASE WHEN former.kept IS NOT NULL THEN clock_timestamp() + %s END

@@ -47,11 +47,11 @@ DELETE FROM app.webhook_message m USING app.webhook w
 WHERE w.id = m.webhook_id AND (w.status = 'deleted'
     OR (m.status = 'dead' AND m.failed_at < clock_timestamp() - interval '90 days'))
 """
-# A message waits until the earlier messages of its ordering key are delivered or dead. An earlier
-# message may fail for 19 hours before it is dead, so without this limit a message could wait for
-# months. Only messages without an attempt expire. Such a message has waited since `due_at`: the
-# time at which it was queued, a person sent it again, or its webhook was resumed. An earlier
-# message must have failed after the limit. So a sender that didn't run for days first tries again.
+# A message waits until the earlier messages of its ordering key are delivered or dead. Each earlier
+# message may fail for 19 hours before it is dead, so a message could wait for months. After some
+# days, this statement makes a message without an attempt dead. The days begin at `due_at`: the time
+# at which the message was queued, a person sent it again, or its webhook was resumed. An earlier
+# message must have failed after these days. So a sender that didn't run for days first tries again.
 _EXPIRE: Final = """
 UPDATE app.webhook_message m SET status = 'dead', failed_at = clock_timestamp(), problem = %s
 FROM app.webhook w WHERE w.id = m.webhook_id AND w.status = 'active' AND m.status = 'waiting'
