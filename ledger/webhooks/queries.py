@@ -17,12 +17,12 @@ _WEBHOOKS: Final = f"""
 SELECT w.id, u.username AS owner, w.url, w.kinds, w.location, w.status, w.stop_reason,
        w.created_at, w.created_by, w.delivered_at, w.failed_at, w.problem,
        CASE WHEN w.former_until > clock_timestamp() THEN w.former_until END AS former_until,
-       (SELECT count(*) FROM (SELECT FROM app.webhook_message m WHERE m.webhook_id = w.id
-           AND m.status = 'waiting' LIMIT {MOST_COUNTED}) few)
+       least({MOST_COUNTED}, (SELECT count(*) FROM (SELECT FROM app.webhook_message m
+           WHERE m.webhook_id = w.id AND m.status = 'waiting' LIMIT {MOST_COUNTED}) few)
        + CASE WHEN w.status = 'stopped' THEN (SELECT count(*) FROM (
            SELECT FROM app.decision_event e WHERE e.id > w.after_id AND e.kind = ANY(w.kinds)
              AND (w.location = '' OR e.location = w.location) LIMIT {MOST_COUNTED}) few)
-         ELSE 0 END AS waiting,
+         ELSE 0 END) AS waiting,
        (SELECT count(*) FROM (SELECT FROM app.webhook_message m WHERE m.webhook_id = w.id
            AND m.status = 'dead' LIMIT {MOST_COUNTED}) few) AS dead
 FROM app.webhook w JOIN app.auth_user u ON u.id = w.person_id
@@ -69,8 +69,8 @@ class Webhook:
     """A webhook without its secrets.
 
     `dead` counts its dead messages, and `waiting` its waiting messages. If the webhook is stopped,
-    `waiting` also counts events that are no messages yet. Waiting messages, such events and dead
-    messages are each counted up to 1,000, so `waiting` is at most 2,000.
+    `waiting` also counts events that are no messages yet. Each number is at most 1,000, even if
+    there are more.
     """
 
     id: int

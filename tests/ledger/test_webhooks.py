@@ -190,6 +190,24 @@ def test_a_stopped_webhook_waits_and_continues_with_every_event(
     assert receiver.types == ["need.opened", "need.revised"]
 
 
+def test_messages_and_events_of_a_stopped_webhook_are_counted_up_to_a_thousand(
+    receiver: Receiver, sinks: psycopg.Connection, ledger: psycopg.Connection
+) -> None:
+    registry = import_module("ledger.webhooks.registry")
+    hook = register(receiver.url)
+    registry.stop_webhook(registry.Which(hook.id, "olga"))
+    reorder_proposal(sinks)
+    revise(sinks, "L|S", 2)
+    ledger.execute(
+        "INSERT INTO app.webhook_message (webhook_id, message_id, ordering_key, type, body)"
+        " SELECT %s, n, 'L|S', 'need.opened', '{}' FROM generate_series(1, 999) n",
+        [hook.id],
+    )
+
+    [listed] = import_module("ledger.webhooks.queries").webhooks()
+    assert listed.waiting == 1000
+
+
 def test_a_receiver_that_is_gone_stops_its_webhook_and_a_redirect_is_not_followed(
     receiver: Receiver, sinks: psycopg.Connection
 ) -> None:

@@ -34,7 +34,7 @@ Kind = Literal["need", "price", "order"]
 
 
 class Webhook(Schema):
-    """A webhook without its secret. `waiting` and `dead` count messages, up to about 1,000.
+    """A webhook without its secret. `waiting` and `dead` count messages, up to 1,000.
 
     After a rotation, the former secret also signs messages until `former_until`. Otherwise
     `former_until` is null.

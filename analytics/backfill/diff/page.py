@@ -31,7 +31,7 @@ from analytics.backfill.diff.wording import (
 
 MOST_ROWS: Final = 500  # of each kind; more would make a page of many megabytes
 _MOST_GROUPS: Final = 50
-_FULL_BAR: Final = 100  # percent
+_FULL_BAR: Final = 100  # pixels
 _HEAD: Final = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
@@ -110,9 +110,9 @@ def _groups(groups: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def _bar(minor: int, largest: int) -> str:
-    percent = abs(minor) * _FULL_BAR // largest if largest else 0
+    pixels = abs(minor) * _FULL_BAR // largest if largest else 0
     less = " less" if minor < 0 else ""
-    return f'<span class="bar{less}" style="width:{percent}px"></span>'
+    return f'<span class="bar{less}" style="width:{pixels}px"></span>'
 
 
 def _note(text: str) -> str:
