@@ -1,9 +1,9 @@
 """Tokens with which programs use the API as a person or a service account.
 
 A token has 32 random bytes. The table keeps their SHA-256 hash, so a copy of the database contains
-no usable tokens. A token has scopes and an expiry. It never has more rights than its owner: beside
-a scope of the token, each operation needs a right of the owner. It reads only the owner's stores
-(`webui.api.access`).
+no usable tokens. A token has scopes and an expiry. A token never has more rights than its owner:
+each operation needs a scope of the token and also a right of the owner. A request with the token
+reads only the owner's stores (`webui.api.access`).
 """
 
 import hashlib
@@ -80,7 +80,7 @@ class NewToken:
 
 @dataclass(frozen=True, slots=True)
 class ApiToken:
-    """A stored token without its text."""
+    """A stored token without its text. `is_valid` is true until it has ended or expired."""
 
     id: int
     name: str
@@ -125,7 +125,7 @@ SELECT id, name, scopes, created_at, created_by, expires_at, ended_at, used_at,
        ended_at IS NULL AND expires_at > clock_timestamp() AS is_valid
 FROM app.api_token WHERE person_id = %s ORDER BY id DESC LIMIT 100
 """
-# One statement finds the token and counts the request, so all web processes share the limit.
+# The counter of requests is in the token's row, so all web processes share the limit per minute.
 _USED: Final = """
 UPDATE app.api_token t SET used_at = clock_timestamp(),
     requests = CASE WHEN t.minute = now.minute THEN t.requests + 1 ELSE 1 END, minute = now.minute
@@ -173,7 +173,7 @@ def create_token(
 
 
 def _refuse_too_many(person: User) -> None:
-    # The lock keeps two requests from passing the limit together.
+    # Without this lock, two parallel requests could both count 19 tokens and each add one.
     execute("SELECT FROM app.auth_user WHERE id = %s FOR UPDATE", person.pk)
     held = fetch_value(
         "SELECT count(*) FROM app.api_token"
@@ -214,7 +214,8 @@ def end_tokens_of_person(user: User, actor: str) -> int:
     """End a person's tokens, for example after a new password. Return the number of ended tokens.
 
     An account without a password is a service account: nobody logs in to it, and it keeps its
-    tokens. Call this inside the caller's transaction and before a password is set.
+    tokens. Call this inside a transaction, and before you set a new password: afterwards, every
+    account has one.
     """
     return end_tokens(user.pk, actor) if user.has_usable_password() else 0
 
@@ -228,7 +229,10 @@ def _end(which: str, person_id: int, actor: str, *number: int) -> int:
 
 
 def use_token(token: str) -> TokenUse | None:
-    """Count a request with this token; return None for a token that isn't valid."""
+    """Count a request with this token, and return its owner, scopes and count (`TokenUse`).
+
+    Return None, and count nothing, if the token isn't valid.
+    """
     if not token.startswith(PREFIX) or len(token) > _LONGEST_TOKEN or not token.isascii():
         return None
     return read_one(TokenUse, _USED, _hash(token))

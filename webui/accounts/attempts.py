@@ -56,10 +56,11 @@ CODE: Final = Limit("code", 5, 300)
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One counted attempt.
+    """One counted attempt. `keys` are the keys of the counters that it has raised.
 
-    `blocked_for_s` is 0 if the attempt is allowed. `is_first_block` is true only for the first
-    attempt beyond the limit. So the audit log gets one entry per block, not one per guess.
+    `blocked_for_s` is 0 if the attempt is allowed; otherwise `limit` is the kind of the exceeded
+    limit. `is_first_block` is true only for the first attempt beyond the limit. So the audit log
+    gets one entry per block, not one per guess.
     """
 
     keys: tuple[str, ...]
@@ -77,16 +78,19 @@ class _Counter:
 
 
 def hashed(*parts: str) -> str:
-    """Return the keyed hash of `parts`, which tables and cookies hold instead of the text."""
+    """Return the keyed SHA-256 of `parts` in hexadecimal digits; `A` and `a` give the same hash.
+
+    Tables and cookies hold this hash instead of the text.
+    """
     text = "\x1f".join(part.lower() for part in parts)
     return salted_hmac("webui.accounts.attempts", text, algorithm="sha256").hexdigest()
 
 
 def begin(account: str, *, source: str, device: str | None) -> Attempt:
-    """Count an attempt to log in to `account`; call `succeeded` if the password was right.
+    """Count an attempt to log in to `account`, and return it.
 
-    `source` is a network address. `device` is the id of a browser that has logged in to this
-    account before, or None.
+    If the password is right, call `succeeded`. `source` is a network address. `device` is the id of
+    a browser that has logged in to this account before, or None.
     """
     if device is not None:
         return _counted([(DEVICE, hashed(DEVICE.kind, account, device))])
@@ -100,12 +104,15 @@ def begin(account: str, *, source: str, device: str | None) -> Attempt:
 
 
 def begin_code(user_id: int) -> Attempt:
-    """Count an attempt at a one-time code by a person whose password was right."""
+    """Count and return an attempt at a one-time code, after the person's password was right."""
     return _counted([(CODE, hashed(CODE.kind, str(user_id)))])
 
 
 def _counted(limits: list[tuple[Limit, str]]) -> Attempt:
-    """Count the attempt for each key in turn; stop at the first key that is over its limit."""
+    """Count the attempt for one key after the other, and return it.
+
+    Stop at the first key that is over its limit: the later keys aren't counted.
+    """
     counted: list[str] = []
     for limit, key in limits:
         counter = read_one(_Counter, _COUNT, key, limit.span_s, limit.span_s, limit.span_s)

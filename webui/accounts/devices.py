@@ -1,8 +1,8 @@
 """Signed cookie by which the login recognises a browser that was logged in to an account before.
 
-The cookie holds a random id and keyed hashes of up to twenty accounts. It has several accounts,
-because people share the tills and tablets of a store. The cookie gives no access. Wrong passwords
-from other browsers don't block an account on a browser with this cookie.
+The cookie holds a random id and keyed hashes of up to twenty accounts: people share the tills and
+tablets of a store. The cookie alone gives no access. But wrong passwords that are typed in other
+browsers don't block the account in a browser with this cookie.
 """
 
 import secrets

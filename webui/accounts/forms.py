@@ -19,15 +19,15 @@ from webui.accounts.people import LONGEST_NAME
 class AccountForm(forms.Form):
     """Account name of a login, for counting the attempt before Django checks the password.
 
-    The field is the one of Django's login form. It strips blanks and replaces letters of other
-    widths, so all spellings that log in to an account have the same counters.
+    Django's login form has the same field. The field strips blanks and normalizes letters (NFKC),
+    so all spellings that log in to an account have the same counters.
     """
 
     username = UsernameField(max_length=LONGEST_NAME)
 
     @property
     def account(self) -> str:
-        """Return the name of the account; empty if none was sent, or one that no account has."""
+        """Return the name, or an empty text if it is missing or too long for any account."""
         return str(self.cleaned_data["username"]) if self.is_valid() else ""
 
 
@@ -73,7 +73,7 @@ class CodeForm(forms.Form):
 
 
 class FactorForm(forms.Form):
-    """A change of one's own second factor; each change needs a code."""
+    """A change of one's own second factor; `action` is `enrol` or `remove`. Both need a code."""
 
     action = forms.CharField(required=False, strip=False)
 
@@ -93,7 +93,10 @@ class NewPasswordForm(forms.Form):
 
 
 class EndForm(forms.Form):
-    """The sessions to end, and the person's password, which they type again."""
+    """The session to end, and the person's password, which they type again.
+
+    `end` is the number of one session, or `others` for all sessions but the present one.
+    """
 
     password = forms.CharField(strip=False)
     end = forms.CharField(required=False, strip=False)
@@ -113,7 +116,10 @@ class TokenForm(forms.Form):
         return str(self.data.get("password", ""))
 
     def values(self) -> dict[str, Any]:
-        """Return the values of the token; `create_token` checks them."""
+        """Return `name`, `scopes` and `days` for `create_token`, which checks them.
+
+        A value that is missing or can't be read is "", [] or 0.
+        """
         self.is_valid()
         given = self.cleaned_data
         return {

@@ -1,7 +1,8 @@
 """Access check before every view: a view needs a rule, and sees only the stores of the user.
 
-A view declares its rule with `webui.accounts.roles.requires`; `UNGUARDED` names the routes of
-logins and probes, which see no store. A request for any other view without a rule is refused.
+A view declares its rule with `webui.accounts.roles.requires`. `UNGUARDED` names the routes without
+a rule, for example logins and probes: they run without access to any store. A request for any
+other view without a rule is refused.
 """
 
 from collections.abc import Callable
@@ -37,7 +38,10 @@ STREAMS: Final = frozenset({"live-stream"})
 
 
 class Gate(MiddlewareMixin):
-    """Middleware that refuses views without a rule, and limits requests to the user's stores."""
+    """Middleware that refuses views without a rule, and limits requests to the user's stores.
+
+    The user's stores become the scope of the request, which `ledger.access` applies to each query.
+    """
 
     def process_request(self, _request: HttpRequest) -> None:
         """Start each request without access to any store."""
@@ -50,7 +54,12 @@ class Gate(MiddlewareMixin):
         _args: tuple[Any, ...],
         kwargs: dict[str, Any],
     ) -> HttpResponse | None:
-        """Limit the request to the user's stores, and refuse a requested location outside them."""
+        """Limit the request to the user's stores, and return None to continue.
+
+        Raises:
+            PermissionDenied: the view has no rule, or a parameter `location` of the request is a
+                store outside the user's stores.
+        """
         # The name includes its namespace, so `admin:login` is not taken for the route `login`.
         name = request.resolver_match.view_name if request.resolver_match else None
         if name in UNGUARDED | STREAMS:
@@ -76,8 +85,8 @@ class Gate(MiddlewareMixin):
     ) -> HttpResponseBase:
         """Forbid caching, and keep the user's scope for a streamed body.
 
-        A cached response would be shown to the next person at the same till. A streamed body is
-        produced after this call, so its queries need the scope (the user's stores) again.
+        The browser would show a cached response to the next person at the same till. A streamed
+        body is produced after this call, so its queries need the scope (the user's stores) again.
         """
         response.headers.setdefault("Cache-Control", "no-store")
         if isinstance(response, StreamingHttpResponse) and not response.is_async:

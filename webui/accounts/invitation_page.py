@@ -29,7 +29,7 @@ _ENDED: Final = gettext_noop("this link was used or has ended meanwhile")
 @sensitive_post_parameters()
 @require_http_methods(["GET", "HEAD", "POST"])
 def invitation(request: HttpRequest, token: str) -> HttpResponse:
-    """Ask for a password, and store it if the link is still valid."""
+    """Ask for a password, and store it. Return status 410 if the link is no longer valid."""
     found = open_invitation(token)
     if found is None:
         return render(request, "accounts/no_invitation.html", status=GONE)

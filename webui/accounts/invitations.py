@@ -43,7 +43,10 @@ class OpenInvitation:
 
 
 def new_invitation(person_id: int, name: str, actor: str) -> Invitation:
-    """Write an invitation that replaces earlier ones, inside the caller's transaction."""
+    """Write and return an invitation, and end the person's earlier ones.
+
+    Call this inside a transaction.
+    """
     end_invitations(person_id)
     token = secrets.token_urlsafe(TOKEN_BYTES)
     expires_at: datetime = fetch_value(

@@ -17,7 +17,10 @@ _YEAR_S: Final = 365 * 86_400
 @never_cache
 @require_POST
 def choose(request: HttpRequest) -> HttpResponse:
-    """Store the chosen language for a year and return to the page; ignore an unknown language."""
+    """Store the chosen language in a cookie for a year; ignore an unknown language.
+
+    Redirect to the URL in the field `next`, or to the login if it is missing or of another site.
+    """
     form = LanguageForm(request.POST)
     code, target = form.code, form.target
     is_own = bool(target) and is_own_address(request, target)

@@ -11,7 +11,8 @@ from ledger.kernel.transactions import execute, fetch_column
 from ledger.kernel.unscoped_rows import read_all
 from webui.accounts.attempts import hashed
 
-# Pattern in a User-Agent header: name of the browser or the system. The first match counts.
+# {pattern in a User-Agent header: name of the browser or the system}. The first match counts,
+# because Edge, for example, also sends the patterns of Chrome and Safari.
 _BROWSERS: Final = {
     "Edg": "Edge",
     "OPR": "Opera",
@@ -36,7 +37,8 @@ WHERE user_id = %s AND expire_date > clock_timestamp()
   AND used_at > clock_timestamp() - make_interval(secs => %s)
 ORDER BY used_at DESC
 """
-# A session stores the time of its last use at most once a minute.
+# A session stores the time of its last use at most once a minute. So its last use can be up to a
+# minute later than `used_at`.
 _NOTED_EVERY_S: Final = 60
 
 

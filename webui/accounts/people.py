@@ -35,12 +35,13 @@ from webui.accounts.open_sessions import OpenSession, end_sessions, open_session
 from webui.accounts.person import Person, StoreAccess, person_named
 
 LONGEST_NAME: Final = 150
-# Lists, the audit log and messages show names beside other texts. Older accounts keep their names.
+# A name has no spaces, because lists, messages and the audit log show it within other text.
+# Accounts of earlier releases may have other names.
 _NAME_FORM: Final = re.compile(r"[\w.@-]+")
 
 
 def add_person(*, name: str, roles: Collection[str], places: StoreAccess, actor: str) -> Invitation:
-    """Create an account without a password; return the invitation to set one."""
+    """Create an account without a password; return an invitation with which its owner sets one."""
     with ledger_transaction():
         user = _added(name, roles, places, actor)
         return new_invitation(user.pk, name, actor)
@@ -53,9 +54,15 @@ def add_service(*, name: str, roles: Collection[str], places: StoreAccess, actor
 
 
 def _added(name: str, roles: Collection[str], places: StoreAccess, actor: str) -> User:
-    """Write an account without a password, inside the caller's transaction."""
+    """Write and return an account without a password, inside the caller's transaction.
+
+    Raises:
+        ServiceError: name, roles, stores or regions are malformed.
+        Conflict: an account has this name already, in upper or lower case.
+    """
     checks.text("person", name, longest=LONGEST_NAME)
-    # A login normalizes the typed name, so nobody could log in to another spelling of it.
+    # A login normalizes the typed name. So nobody could log in to an account whose name isn't
+    # normalized.
     if not _NAME_FORM.fullmatch(name) or name != User.normalize_username(name):
         refuse("person", name, gettext_noop("letters, digits and . - _ @ only, without spaces"))
     _check_roles(roles)
@@ -239,7 +246,7 @@ def check_password_rules(password: str, user: User) -> None:
 
 @contextmanager
 def locked_person(name: str) -> Iterator[Person]:
-    """Lock an account against other changes, while the `with` block checks and changes it."""
+    """Lock and yield an account. Until the `with` block ends, no other transaction changes it."""
     with ledger_transaction():
         _locked(name)
         yield person_named(name)
@@ -275,7 +282,11 @@ def _write_store_access(user: User, places: StoreAccess, actor: str) -> None:
 
 
 def _refuse_last_operator(user: User, why: str) -> None:
-    """Raise `Conflict` with the text `why` if no other active account could manage people then."""
+    """Raise `Conflict` with the text `why` if `user` is the only active operator.
+
+    The lock lets one transaction at a time check this. Otherwise the last two operators could
+    disable each other at the same moment.
+    """
     execute("SELECT pg_advisory_xact_lock(hashtextextended('last operator', 18))")
     operators = User.objects.filter(is_active=True, groups__name=OPERATOR)
     is_one = operators.filter(pk=user.pk).exists()

@@ -49,7 +49,10 @@ class StoreAccess:
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """An account with its roles and memberships."""
+    """An account with its roles and memberships.
+
+    `second_factor` is `none`, `set` or `unreadable`. `sessions` is the number of open sessions.
+    """
 
     name: str
     is_active: bool
@@ -64,7 +67,10 @@ class Person:
 
     @property
     def version(self) -> str:
-        """Return a text that changes with the account's roles, memberships and `is_active`."""
+        """Return a text that changes with the account's roles, memberships and `is_active`.
+
+        A form repeats it, so that a change by another person in the meantime is noticed.
+        """
         state = "active" if self.is_active else "disabled"
         return f"{state}; {','.join(self.roles)}; {self.places.text}"
 

@@ -1,6 +1,7 @@
 """Records of refused requests and logins: account, URL, source and reason.
 
-`Refusals` records each response 400, 403 and 429. `webui.accounts.audit` records refused logins.
+`Refusals` records each response with status 400, 403 or 429. `webui.accounts.audit` records refused
+logins.
 """
 
 import hashlib
@@ -25,7 +26,8 @@ KINDS: Final = {400: "malformed", 403: "forbidden", 429: "too many"}
 REASON: Final = "refused_because"
 NO_ACCOUNT: Final = "not logged in"
 UNKNOWN: Final = "unknown account"
-# At most this many URLs have a row of their own per hour, account and source. Others share a row.
+# In one hour, the first 100 URLs of an account and source have rows of their own. All further URLs
+# share a row, so that a person who requests random URLs can't fill the table.
 MOST_ADDRESSES: Final = 100
 FURTHER: Final = "further addresses"
 _LONGEST: Final = 200

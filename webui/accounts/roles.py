@@ -1,8 +1,8 @@
 """Rights of each role, in one mapping, which every view and every template reads.
 
 `requires` declares the rule of a view: the right that a person needs, and whether they must be a
-member of all stores.
-`webui.accounts.gate` refuses a view without a rule.
+member of all stores. `webui.accounts.gate` refuses a view without a rule. The code calls a right an
+*ability*.
 """
 
 from collections.abc import Callable
@@ -92,7 +92,7 @@ GROUPS_OF: Final[dict[str, frozenset[str]]] = {
     # Each person sees their own actions. These roles also see the actions of other people.
     SEE_AUDIT: frozenset({OPERATOR, ANALYST}),
     SEE_AUDIT_OF_STORES: frozenset({MANAGER}),
-    # Managers look after the store associates of their own stores, operators after all people.
+    # Managers manage the accounts of associates in their own stores, operators those of all people.
     MANAGE_STAFF: frozenset({MANAGER, OPERATOR}),
     MANAGE_PEOPLE: frozenset({OPERATOR}),
     SEE_REFUSED: frozenset({OPERATOR}),
@@ -113,7 +113,7 @@ def roles_of(user: User) -> frozenset[str]:
 
 
 def abilities(user: User | AnonymousUser) -> frozenset[str]:
-    """Return all abilities of this person, with one query per request."""
+    """Return the rights of this person, for example `decide_reorders`; one query per request."""
     if not user.is_authenticated:
         return frozenset()
     if user.is_superuser:
@@ -128,16 +128,17 @@ View = Callable[Concatenate[HttpRequest, ...], HttpResponseBase]
 
 
 class Rule(NamedTuple):
-    """Right that a view requires; `company` is true if the view concerns every store."""
+    """Right that a view requires. If `company` is true, it also requires access to every store."""
 
     ability: str
     company: bool
 
 
 def requires(ability: str, *, company: bool = False) -> Callable[[View], View]:
-    """Allow a view only to people with this ability (right). Others must log in or are refused.
+    """Return a decorator that allows a view only to people with the right `ability`.
 
-    With `company` the person must also be a member of all stores.
+    With `company` the person must also be a member of all stores. A person without a session is
+    redirected to the login. For others without the right, the view raises `PermissionDenied`.
     """
 
     def guard(view: View) -> View:

@@ -1,7 +1,8 @@
 """Second factor: one-time codes of an authenticator app (RFC 6238), and recovery codes.
 
-A code is valid for its 30-second step and one step before and after, because phones' clocks differ.
-The server accepts each step once. Secrets are stored encrypted (`webui.accounts.encryption`).
+Time is counted in steps of 30 seconds, and each step has one code. A code is accepted in its own
+step, the step before and the step after, because the clocks of phones differ. The server accepts
+the code of each step once. Secrets are stored encrypted (`webui.accounts.encryption`).
 """
 
 import secrets
@@ -65,9 +66,9 @@ def picture_of(address: str) -> str:
 
 
 def step_of(secret: str, code: str) -> int | None:
-    """Return the number of the 30-second step to which the code belongs.
+    """Return the step whose code is `code`: the seconds since 1970 UTC, divided by 30.
 
-    Only the present, the previous and the next step are tried; None if none of them fits.
+    Return None if it is not the code of the present, the previous or the next step.
     """
     now, totp = int(time.time()), pyotp.TOTP(secret)
     for drift in _DRIFT_STEPS:
@@ -78,9 +79,10 @@ def step_of(secret: str, code: str) -> int | None:
 
 
 def enrol(user: User, secret: str, step: int) -> list[str]:
-    """Store a confirmed authenticator, replacing an earlier one; return new recovery codes.
+    """Store an authenticator in place of an earlier one; return ten new recovery codes.
 
-    The codes are shown once: only their hashes are stored.
+    `step` is the step of the code with which the person has confirmed the secret. This code can't
+    be used again. Recovery codes are shown once: only their hashes are stored.
     """
     codes = ["-".join(secrets.token_hex(2) for _ in range(4)) for _ in range(_RECOVERY_CODES)]
     execute(
@@ -102,7 +104,7 @@ def reset(user_id: int) -> bool:
 
 
 def accept(user: User, text: str) -> str | None:
-    """Accept a code once; return its kind, "authenticator" or "recovery code".
+    """Accept a code, and mark it as used; return its kind, "authenticator" or "recovery code".
 
     Return None if the code is wrong or was used before.
 
@@ -143,7 +145,7 @@ def encrypt_stored() -> int:
 
 
 def _store_encrypted(user_id: int, secret: str) -> str:
-    """Encrypt a stored secret, unless it was replaced meanwhile; return the encrypted text."""
+    """Return `secret` encrypted, and store it, unless the stored secret was replaced meanwhile."""
     text = encrypted(user_id, secret)
     statement = "UPDATE app.second_factor SET secret = %s WHERE user_id = %s AND secret = %s"
     execute(statement, text, user_id, secret)

@@ -20,8 +20,8 @@ from webui.accounts.sessions import SECOND_FACTOR
 from webui.accounts.sources import source_of
 from webui.accounts.views import UNREADABLE, WRONG, answer_attempt, desk_of
 
-# Entry of the session with the encrypted secret that the page offers until a first code confirms
-# the secret.
+# Entry of the session with the encrypted secret that the page shows. A first code confirms the
+# secret and removes the entry.
 _OFFERED: Final = "offered_secret"
 
 
@@ -90,9 +90,10 @@ def _removed(request: HttpRequest, user: User, attempt: Attempt) -> HttpResponse
 
 
 def _offered(request: HttpRequest, user: User) -> str:
-    """Return the secret that the page shows to scan, not yet confirmed by a code.
+    """Return the secret that the page shows to scan, and that no code has confirmed yet.
 
-    The session keeps it encrypted. Make a new secret if the session has none that can be decrypted.
+    The session keeps this secret encrypted. If the session has none that can be decrypted, make a
+    new one.
     """
     try:
         return decrypted(user.pk, request.session.get(_OFFERED, ""))

@@ -1,6 +1,6 @@
 """Database sessions of Django with columns for person, browser, source and last use.
 
-The columns repeat values of the session's content, which SQL can't read.
+The columns repeat values of the session's content. SQL can't read the content, which is encoded.
 """
 
 from collections.abc import Collection
@@ -29,7 +29,10 @@ class SessionStore(DatabaseStore):
     """A database session that also writes the columns person, browser, source and last use."""
 
     def __init__(self, session_key: str | None = None) -> None:
-        """Ignore a cookie that can't be a session key: it may hold any text, even U+0000."""
+        """Ignore a key that isn't made of ASCII letters and digits.
+
+        The key comes from a cookie, which may hold any text, even U+0000.
+        """
         is_key = session_key is not None and session_key.isascii() and session_key.isalnum()
         super().__init__(session_key if is_key else None)
 

@@ -1,7 +1,7 @@
 """Rules that end sessions: inactivity, maximum length, and a missing second factor.
 
-`SessionRules` runs after Django's authentication. Live updates and polls don't count as activity:
-an open page alone doesn't extend its session.
+`SessionRules` runs after Django's authentication. Live updates and repeated requests of scripts
+don't count as activity, so an open page alone doesn't extend its session.
 """
 
 import time
@@ -25,9 +25,10 @@ SECOND_FACTOR: Final = "second_factor_at"
 # The last use is stored at most once a minute, to avoid a write for each request.
 _NOTED_EVERY_S: Final = 60
 _SAFE: Final = ("GET", "HEAD")
-# Header of polls: requests of a script that no person has caused (`js/swap.js`).
+# Header of requests that a script sends repeatedly, without an action of a person (`js/swap.js`).
 _POLL: Final = "X-Poll"
-# Routes on the page that sets up the second factor.
+# Routes that a person may use before a required second factor is set up: the page for it, the
+# logout, and the choice of the language.
 _WITHOUT_SECOND_FACTOR: Final = ("second-factor", "logout", "language")
 
 

@@ -25,7 +25,7 @@ OTHERS = "others"
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def sessions(request: HttpRequest) -> HttpResponse:
-    """Show the sessions; end one, or all but this one, after the password was given again."""
+    """Show the person's sessions. End one, or all others, if the typed password is right."""
     return answer_attempt(request, _shown, _end)
 
 
@@ -46,7 +46,7 @@ def _end(request: HttpRequest, user: User, attempt: Attempt) -> HttpResponse:
 
 
 def _ended(request: HttpRequest, user: User, chosen: str) -> int:
-    """End the sessions that the form names; return their number."""
+    """End the session with the number `chosen`, or all others; return how many have ended."""
     this = request.session.session_key
     if chosen == OTHERS:
         return end_sessions(user.pk, but=this)

@@ -24,7 +24,7 @@ MOST_SESSIONS: Final = 500
 
 @dataclass(frozen=True, slots=True)
 class SignedIn:
-    """The person of a session. Roles and stores are cached on `person`."""
+    """The person of a session. Roles and stores of `person` are cached, so they need no query."""
 
     person: User
     lacks_second_factor: bool

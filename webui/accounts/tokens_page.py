@@ -29,7 +29,7 @@ USUAL_DAYS: Final = 90
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def tokens(request: HttpRequest) -> HttpResponse:
-    """Show the tokens of the API; create or end one, after the password was given again."""
+    """Show the person's tokens of the API. Create or end one if the typed password is right."""
     return answer_attempt(request, _shown, _change)
 
 
@@ -46,7 +46,8 @@ def _change(request: HttpRequest, user: User, attempt: Attempt) -> HttpResponse:
     except (ServiceError, Conflict) as refusal:
         refused = refused_text(refusal) if isinstance(refusal, ServiceError) else f"{refusal}."
         return _shown(request, user, status=WRONG, refused=refused, form=form)
-    # Only this response shows the token. A browser asks before it sends the form again.
+    # Don't redirect: only this response shows the token. On a reload, the browser asks before it
+    # sends the form again, so nobody creates a second token by accident.
     return _shown(request, user, new=new)
 
 

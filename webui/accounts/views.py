@@ -81,13 +81,16 @@ class Login(LoginView):
 
     @override
     def get_redirect_url(self, request: HttpRequest | None = None) -> str:
-        """Return the page that the address asks for. Ignore the login, which would be a loop."""
+        """Return the URL in the parameter `next`, or "". The login itself counts as no page.
+
+        Otherwise a person who is logged in would be redirected to the login again and again.
+        """
         target = super().get_redirect_url()
         return "" if target == self.request.path else target
 
     @override
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        """Add the reason why the previous session ended."""
+        """Return the template's values, with the reason why the previous session ended."""
         ended = self.request.GET.get("ended") if self.request.method == "GET" else None
         return super().get_context_data(ended=ended, **kwargs)
 
@@ -110,7 +113,11 @@ class Login(LoginView):
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def code(request: HttpRequest) -> HttpResponse:
-    """Handle the second step of a login: a one-time code, or a recovery code."""
+    """Ask for a one-time or recovery code, the second step of a login, and log the person in.
+
+    The status is 422 for a wrong code, 429 after too many, and 409 if the stored secret can't be
+    decrypted.
+    """
     user = _pending_user(request)
     if user is None:
         return redirect("login")
@@ -153,7 +160,10 @@ def _pending_user(request: HttpRequest) -> User | None:
 
 
 def logged_in(request: HttpRequest, user: User, target: str, *, factor: str | None) -> HttpResponse:
-    """Start the session, write the audit entry and remember the browser."""
+    """Start the session, write the audit entry and remember the browser.
+
+    Return a redirect to `target`, or to `/` if `target` is a URL of another site.
+    """
     login(request, user, backend="django.contrib.auth.backends.ModelBackend")
     now = time.time()
     request.session[BEGAN] = request.session[ACTIVE] = now
@@ -210,8 +220,8 @@ def answer_attempt(
 ) -> HttpResponse:
     """Return the page. For a POST, count the attempt and return the response of `execute`.
 
-    Beyond the limit of attempts, don't call `execute`. Return the page with status 429 and the
-    minutes to wait.
+    After too many attempts, `execute` isn't called: the response is the page with status 429 and
+    the minutes to wait.
     """
     user = request.user
     assert isinstance(user, User)  # noqa: S101 -- login_required let only people through
@@ -240,7 +250,7 @@ def log_out(request: HttpRequest) -> HttpResponse:
     leads_on = target and is_own_address(request, target)
     query = f"?{urlencode({'next': target})}" if leads_on else ""
     response = redirect(f"{reverse('login')}{query}")
-    # Cached pages would show figures to the next person at this till. The browser's storage stays:
-    # it may hold scans that wait for the network.
+    # Delete the cached pages: they would show figures to the next person at this till. Keep the
+    # browser's storage, because it may hold scans that wait for the network.
     response["Clear-Site-Data"] = '"cache"'
     return response
