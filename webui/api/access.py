@@ -1,6 +1,7 @@
-"""Access to the API: a token, its scope, the right of its owner, and the owner's stores.
+"""Access to the API: a request needs a valid token, a scope of the token, and a right of its owner.
 
-Each operation has a `Token`. An operation without one would reach no store, because
+Each operation declares its scope and right with an object of the class `Token`, which also limits
+the request to the owner's stores. An operation without this object could read no store, because
 `webui.accounts.gate` starts every request without access to any store.
 """
 
@@ -43,18 +44,18 @@ class Caller:
         return self.user.get_username()
 
     def may(self, ability: str) -> bool:
-        """Return True if the owner has this ability (right), for example `order_odd_units`."""
+        """Return True if the owner has the right `ability`, for example `order_odd_units`."""
         return ability in abilities(self.user)
 
     def require_scope(self, scope: str) -> None:
-        """Raise `Problem` if the token lacks a scope."""
+        """Raise `Problem` with status 403 if the token lacks this scope."""
         if scope not in self.scopes:
             detail = f"This token has no scope {scope}. Nothing was changed."
             next_step = f"Create a token with the scope {scope}."
             raise Problem(403, "missing-scope", detail, next_step, scope=scope)
 
     def require_right(self, ability: str) -> None:
-        """Raise `Problem` if the owner lacks an ability."""
+        """Raise `Problem` with status 403 if the owner lacks the right `ability`."""
         if not self.may(ability):
             right = ability.replace("_", " ")
             detail = f"{self.name} has no right to {right}. Nothing was changed."
@@ -70,7 +71,7 @@ def caller_of(request: HttpRequest) -> Caller:
 
 
 class Token(HttpBearer):
-    """The rule of an operation: the scope of the token, and the right of its owner."""
+    """The rule of an operation: the scope that the token needs, and the right its owner needs."""
 
     def __init__(self, scope: str, ability: str) -> None:
         super().__init__()
@@ -79,7 +80,12 @@ class Token(HttpBearer):
 
     @override
     def __call__(self, request: HttpRequest) -> Caller:
-        """Return the caller; raise `Problem` for a request that this rule refuses."""
+        """Limit the request to the stores of the token's owner, and return the caller.
+
+        Raises:
+            Problem: the token, its owner, the body or a parameter is refused.
+            OutOfScope: a location in the request is none of the owner's stores.
+        """
         found: Any = super().__call__(request)
         if found is None:
             _refuse_token(request, _NONE)
@@ -97,7 +103,12 @@ class Token(HttpBearer):
 
     @override
     def authenticate(self, request: HttpRequest, token: str) -> Caller:
-        """Return the owner of a valid token with this scope; count the request."""
+        """Count the request, and return the caller.
+
+        Raises:
+            Problem: the token isn't valid (status 401), lacks the scope (403), or has sent too many
+                requests in this minute (429).
+        """
         used = use_token(token)
         user = None if used is None else User.objects.filter(pk=used.person_id).first()
         if used is None or user is None or not user.is_active:
@@ -137,7 +148,11 @@ def _require_pace(used: TokenUse) -> None:
 
 
 def require_acceptable(request: HttpRequest) -> None:
-    """Raise `Problem` for a request in clear text, a large body or a body that isn't JSON."""
+    """Raise `Problem` for a request that the API doesn't accept.
+
+    It came without TLS although the pages use TLS (status 403), its body has more than 256 KiB
+    (413), or its body isn't JSON (415).
+    """
     if settings.SECURE_SSL_REDIRECT and not request.is_secure():
         detail = (
             "This request came without TLS, so others could read its token. Nothing was changed."
@@ -156,7 +171,7 @@ def require_acceptable(request: HttpRequest) -> None:
 
 
 def require_known_parameters(request: HttpRequest) -> None:
-    """Raise `Problem` for a query parameter that the operation lacks, or that is repeated.
+    """Raise `Problem` for a query parameter that the operation doesn't have, or that is repeated.
 
     Otherwise a misspelt filter would have no effect, and the response would have too many rows.
     """

@@ -29,7 +29,8 @@ from webui.shell.page import freshness
 MOST_ROWS: Final = 200
 USUAL_ROWS: Final = 50
 _LARGEST: Final = 2**63 - 1
-# The longest cursor names a code: its SKU, supplier and number can have 640 bytes, in base64.
+# The longest cursor is that of a product code: up to 640 bytes with SKU, supplier and number, in
+# base64.
 _LONGEST_CURSOR: Final = 1000
 _NO_ZEROS: Final = r"^[^\x00]*$"
 _DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
@@ -39,7 +40,7 @@ R = TypeVar("R")
 
 
 def _day(value: object) -> object:
-    # Python also reads other forms of a day, for example a week: 2026-W48-1.
+    # Without this pattern, Python would accept other forms, too, such as the ISO week 2026-W48-1.
     if isinstance(value, str) and _DAY.fullmatch(value):
         return date.fromisoformat(value)
     message = "a day like 2026-11-21"
@@ -47,7 +48,7 @@ def _day(value: object) -> object:
 
 
 def _moment(value: object) -> object:
-    # Pydantic also reads numbers, as seconds or milliseconds.
+    # Without this pattern, Pydantic would accept numbers, too: seconds or milliseconds since 1970.
     if isinstance(value, str) and _DAY.match(value):
         return value
     message = "a time like 2026-11-21T10:42:00Z"
@@ -55,7 +56,7 @@ def _moment(value: object) -> object:
 
 
 def _whole(value: object) -> object:
-    """Return 6.0 as 6, because JSON doesn't distinguish the two."""
+    """Return 6.0 as 6, because JSON doesn't distinguish the two; return other values unchanged."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
@@ -106,7 +107,7 @@ class Snooze(Given):
 
 
 class Aged(Schema):
-    """Age of the figures: they are complete up to the time `as_of`, which is `age_ms` ago.
+    """Age of the figures: they are complete up to the time `as_of`, `age_ms` milliseconds ago.
 
     Both are null while the age is unknown, for example before the first record of an item's
     partition has arrived. Then treat the figures as old.
@@ -117,14 +118,20 @@ class Aged(Schema):
 
 
 def described(schema: type[S], row: object, **further: Any) -> S:  # noqa: ANN401 -- fields of the schema
-    """Return a `schema` object: each field has its value from `further`, or else from `row`."""
+    """Return a `schema` object whose fields have the values of equal names in `further` or `row`.
+
+    `further` comes first. A field that neither has gets its default.
+    """
     names = schema.model_fields.keys() - further.keys()
     values = {name: getattr(row, name) for name in names if hasattr(row, name)}
     return schema(**values, **further)
 
 
 def age_of(keys: Sequence[str]) -> dict[str, Any]:
-    """Return the fields of `Aged` for the partitions of these keys."""
+    """Return the fields of `Aged`, {"as_of": …, "age_ms": …}, for the partitions of these keys.
+
+    Without keys, they are for all partitions.
+    """
     found = freshness(keys)
     age_ms = None if found.age_us is None else found.age_us // 1000
     return {"as_of": time_of(found.as_of_us), "age_ms": age_ms}
@@ -136,12 +143,14 @@ def time_of(at_us: int | None) -> datetime | None:
 
 
 def currency() -> str:
-    """Return the currency of every amount."""
+    """Return the currency of every amount, an ISO 4217 code such as EUR."""
     return str(settings.CURRENCY)
 
 
 def position_of(after: str) -> str:
-    """Return the position that a cursor encodes; an empty cursor gives an empty text.
+    """Return the position that a cursor encodes: the sort key of a page's last row.
+
+    An empty cursor gives an empty text.
 
     Raises:
         Problem: the text is not a cursor (status 422).

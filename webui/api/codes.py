@@ -19,10 +19,10 @@ router = Router(tags=["stock"])
 
 
 class ProductCode(Schema):
-    """A code of a product: a GTIN of 14 digits, or the number of the product at a `supplier`.
+    """A code of a product: a GTIN of 14 digits, or the article number of the product at `supplier`.
 
-    One scan of a GTIN is `pack_units` units: more than 1 for an outer case. A scan doesn't find a
-    code that isn't active.
+    One scan of a GTIN means `pack_units` units: more than 1 for a case with several units. A scan
+    finds active codes only.
     """
 
     code: str

@@ -1,7 +1,8 @@
 """Counts: record them blind; list, approve and refuse waiting counts.
 
-A blind count doesn't show the expected units. A waiting count shows them, so reading it requires
-the right to approve. A counting system with `counts:write` alone never sees expected units.
+A person who counts blind doesn't see the expected units. The list of waiting counts shows them, so
+it requires the right to approve counts. A program with the scope `counts:write` alone never sees
+expected units.
 """
 
 from datetime import datetime
@@ -77,7 +78,8 @@ class CountsRecorded(Schema):
 class WaitingCount(Schema):
     """A waiting count, with the units expected at its time.
 
-    `value_minor` is null if the cost isn't known.
+    `value_minor` is the variance times the cost, null if the cost isn't known. `first_units` and
+    `first_by` are those of the count that this second count has replaced.
 
     A count with `needs_recount` can't be approved: a second blind count of the item replaces it.
     """
@@ -203,7 +205,7 @@ def record(request: HttpRequest, body: RecordCounts, command_id: CommandId) -> C
 def decide_count(
     request: HttpRequest, count_id: CountId, body: CountCommand, command_id: CommandId
 ) -> CountDecided:
-    """Approve or refuse a waiting count, or require a second one."""
+    """Approve or refuse a waiting count, or require a second blind count of its item."""
     actor = caller_of(request).name
     common: dict[str, Any] = {"count_id": count_id, "actor": actor, "command_id": command_id}
     match body:

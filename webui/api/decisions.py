@@ -1,8 +1,8 @@
 """Events of decisions: pages that continue after a cursor, and the same events as a stream.
 
-At each poll, one synchronous function reads token, stores and events. It then closes the database
-connection, as in `webui.live.access`. A stream polls once a second: decisions come from Postgres,
-not from the changelogs that the live pages follow.
+A stream reads Postgres once a second, because events of decisions are rows there, and not records
+of the changelogs that open pages follow. Each time, one synchronous function reads token, stores
+and events. Then it closes the database connection, so an open stream holds none while it waits.
 """
 
 import asyncio
@@ -115,7 +115,7 @@ class EventPage(Schema):
 
 
 class EventFilters(Schema):
-    """The cursor after which events are wanted, and filters."""
+    """Filters of events. The first event is the one after the cursor `after`."""
 
     after: After = ""
     location: Location = ""
@@ -132,7 +132,7 @@ class EventPageFilters(EventFilters):
 
 @dataclass(slots=True)
 class Following:
-    """An open stream: its caller, filters and position."""
+    """An open stream: its caller and filters, and the id `after` which its next events begin."""
 
     caller: Caller
     location: str
@@ -187,10 +187,10 @@ def list_decisions(request: HttpRequest, given: Query[EventPageFilters]) -> Even
 
 
 def _position(after: str) -> int:
-    """Return the id after which events are wanted. Without a cursor it is 0: all kept events.
+    """Return the id of the event after which the response begins.
 
-    A cursor from before the first event is 0, too. But it is refused if events after it were
-    deleted.
+    Without a cursor it is 0, and the response begins with the oldest stored event. The cursor `MA`
+    means 0, too, but it is refused as soon as the first events have been deleted.
 
     Raises:
         Problem: events after the cursor were deleted, or the cursor is after the newest event
@@ -277,12 +277,15 @@ async def _follow(following: Following) -> AsyncIterator[bytes]:
 
 
 def _poll(following: Following) -> list[Event] | None:
-    """Return the next events, or None if the token is no longer valid."""
+    """Return the next events, and set `following.after` to the end of this read.
+
+    Return None if the token is no longer valid, or if its owner has lost the stream's location.
+    """
     try:
         scope = scope_of_caller(following.caller.token, following.caller.user.pk)
         if scope is None or (following.location and not scope.allows(following.location)):
             return None
-        newest = newest_event()  # read first, as for a page
+        newest = newest_event()  # read first: the next query sees every event up to `newest`
         with within(scope):
             found = decision_events(
                 after=following.after,

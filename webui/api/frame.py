@@ -22,7 +22,7 @@ class Frame(MiddlewareMixin):
     """
 
     def process_request(self, request: HttpRequest) -> None:
-        """Remove the cookies."""
+        """Remove the cookies of an API request, before the session middleware reads them."""
         if request.path.startswith(ROOT):
             request.META.pop("HTTP_COOKIE", None)
             request.COOKIES = {}

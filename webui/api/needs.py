@@ -59,8 +59,8 @@ class Need(Schema):
 
     `units` is the quantity to order, null once the need is closed.
 
-    A decision repeats `revision`, and is refused if the need has changed since. `waits` is true
-    while the workers have not processed a person's decision yet.
+    A request that decides about the need repeats `revision`, and is refused if the need has changed
+    since then. `waits` is true while the workers have not processed a person's decision yet.
     """
 
     id: str
@@ -118,7 +118,7 @@ class NeedFilters(Schema):
 
 
 class InPacks(Given):
-    """A quantity in packs. Without it the need's own quantity is ordered.
+    """A quantity in packs. Without `packs` and `pack_units`, the need's own quantity is ordered.
 
     A quantity is refused if it is above 100 units and also above ten times the need's own quantity.
     With `confirmed` true it is accepted.
@@ -145,8 +145,8 @@ class InPacks(Given):
 class SplitPart(Given):
     """One order line of a split approval.
 
-    Without `supplier`, the supplier of the need or of its item is used. Without `due_on`, the lead
-    time gives the day.
+    Without `supplier`, the order goes to the supplier of the need, or else of its item. Without
+    `due_on`, the order is due after the lead time.
     """
 
     units: Units
@@ -203,7 +203,7 @@ class ApproveOne(InPacks):
 
 
 class ApproveMany(Given):
-    """Needs to approve in one transaction. A need that can't be ordered stops no other need."""
+    """Needs to approve in one transaction. If one can't be ordered, the others are ordered."""
 
     approvals: Annotated[list[ApproveOne], Field(min_length=1, max_length=MOST_AT_ONCE)]
 

@@ -53,7 +53,10 @@ Version = Annotated[Text, Field(description="The `version` that was read.")]
 
 
 class OrderSummary(Schema):
-    """An order for one supplier and location; `value_minor` is null if a cost isn't known."""
+    """An order for one supplier and location. `drafts` is the number of its draft lines.
+
+    `value_minor` is null if a cost isn't known.
+    """
 
     order_ref: str
     status: str
@@ -83,7 +86,7 @@ class OrderPage(Schema):
 
 
 class OrderLine(Schema):
-    """A line of an order. A command on the line repeats `version`."""
+    """A line of an order. A request that changes the line repeats `version`."""
 
     id: int
     version: str
@@ -112,7 +115,7 @@ class OrderLine(Schema):
 class Order(Schema):
     """An order with its lines.
 
-    A command that sends the order repeats `version`, which changes with the draft lines.
+    A request that sends the order repeats `version`, which changes with the draft lines.
     """
 
     order_ref: str
@@ -234,7 +237,7 @@ LineCommand = Annotated[
 
 
 class LineDone(Schema):
-    """The result of a command on a line. `units` counts deleted, cancelled or shipped units."""
+    """The result of a command on a line. `units` are the deleted, cancelled or shipped units."""
 
     line_id: int
     action: str
@@ -324,7 +327,7 @@ def send(request: HttpRequest, order_ref: str, body: Send, command_id: CommandId
 def change_line(
     request: HttpRequest, line_id: LineId, body: LineCommand, command_id: CommandId
 ) -> LineDone:
-    """Change, delete, confirm, ship, cancel, re-date or restore one order line."""
+    """Change, delete, confirm, ship, cancel or restore one order line, or move its due day."""
     caller = caller_of(request)
     common: dict[str, Any] = {"line_id": line_id, "actor": caller.name, "command_id": command_id}
     match body:

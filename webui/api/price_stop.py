@@ -20,7 +20,7 @@ router = Router(tags=["prices"])
 class PriceStopState(Schema):
     """The state of the kill switch, and author and time of the last change of any setting.
 
-    `is_stopped` is true while no proposed price can be approved.
+    While `is_stopped` is true, nobody can approve a proposed price.
     """
 
     is_stopped: bool
@@ -50,7 +50,7 @@ StopCommand = Annotated[StopPrices | ReleasePrices, Field(discriminator="action"
     operation_id="getPriceStop",
 )
 def get_price_stop(request: HttpRequest) -> PriceStopState:
-    """Return whether rule-made prices are stopped.
+    """Return the state of the kill switch, which stops all rule-made prices.
 
     Author and time are those of the last change of any setting, not only of the kill switch.
     """

@@ -78,7 +78,11 @@ class PriceFilters(Schema):
 
 
 class PriceStep(Schema):
-    """A row of the timeline: the price from `effective_from` on."""
+    """A row of the timeline: the price from `effective_from` on.
+
+    `is_scheduled` is true before that time. `is_undone` is true if a price that was written later
+    for the same time replaces this one.
+    """
 
     id: int
     effective_from: datetime
@@ -97,7 +101,7 @@ class PriceStep(Schema):
 class ItemPrices(Schema):
     """The newest 200 prices of an item, the newest first, and its present floor.
 
-    A command that sets a price repeats `newest_id`: the highest `id` of `prices`, or 0.
+    A request that sets a price repeats `newest_id`: the highest `id` of `prices`, or 0 without one.
     """
 
     location: str
@@ -150,7 +154,8 @@ class PriceSet(Schema):
 class Proposal(Schema):
     """A proposed price in minor units.
 
-    `signal` is the reason for another price. `clamps` are the limits that changed the price.
+    `signal` is the condition for which the rules propose another price. `clamps` are the limits
+    that changed the proposed price, for example the price floor.
     """
 
     id: str

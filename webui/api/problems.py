@@ -59,7 +59,11 @@ _NEXT: Final[Mapping[int, str]] = MappingProxyType(
 
 
 class Problem(Exception):
-    """A refusal that the API itself makes; services raise their own errors."""
+    """A refusal as the API sends it. The errors of services are converted into this exception.
+
+    `name` is the kind of the problem, as in its type. `further` has additional members of the
+    document, for example `field`.
+    """
 
     def __init__(
         self, status: int, name: str, detail: str, next_step: str, **further: object
@@ -90,7 +94,7 @@ def answer_problem(problem: Problem) -> HttpResponse:
 
 
 def problem_of_status(status: int, detail: str = "") -> Problem:
-    """Return the problem for a response of which only the status is known."""
+    """Return the problem for a response with this status; `detail` replaces the usual sentences."""
     phrase = HTTPStatus(status).phrase
     default = "The server failed. A change was written as a whole or not at all."
     # A request with a status below 500 is refused before anything is written.
@@ -108,7 +112,10 @@ def seen(value: object) -> str:
 
 
 def of_value(refusal: ServiceError) -> Problem:
-    """Return the problem of a value that a rule forbids, with field, value and rule."""
+    """Return the problem of a value that a rule forbids, with field, value and rule (status 422).
+
+    For an unknown id, return the problem of `of_missing` (status 404).
+    """
     if (refusal.field, refusal.rule) in _MISSING:
         return of_missing()
     named = {"field": refusal.field, "value": seen(refusal.value), "rule": refusal.rule}
@@ -135,7 +142,7 @@ def of_missing() -> Problem:
 
 
 def of_conflict(refusal: Conflict) -> Problem:
-    """Return the problem of a decision on outdated data, or of a reused Idempotency-Key."""
+    """Return the problem of a decision on outdated data or of a reused key (status 409)."""
     if isinstance(refusal, FormReused):
         named = {"field": "Idempotency-Key"}
         detail = "This Idempotency-Key was used for another command. Nothing was changed."
@@ -157,9 +164,10 @@ def of_forbidden(refusal: PermissionDenied) -> Problem:
 
 
 def of_parameters(refusal: ValidationError) -> Problem:
-    """Return the problem of fields that break the schema; `field` is the first such field.
+    """Return the problem of fields that break the schema (status 400).
 
-    `errors` lists at most 20, because one body can have thousands.
+    `field` is the first such field. `errors` lists at most 20 of them, because one body can have
+    thousands.
     """
     return _malformed([_error(error) for error in refusal.errors[:_MOST_ERRORS]])
 
@@ -178,7 +186,8 @@ def _malformed(errors: Sequence[Mapping[str, str]]) -> Problem:
 def _error(error: Mapping[str, Any]) -> dict[str, str]:
     source, *place = [str(part) for part in error["loc"]]
     if source == "body":
-        # `loc` has the view's parameter, then the `action` if commands are a union, then the field.
+        # Before the field, `loc` has the parameter of the view, and the `action` if the body may be
+        # one of several commands.
         place = place[2:] if place[1:] and place[1] in _TAGS else place[1:]
     return {
         "field": ".".join(place) or "body",
@@ -188,7 +197,7 @@ def _error(error: Mapping[str, Any]) -> dict[str, str]:
 
 
 def register(api: NinjaAPI) -> None:
-    """Register a handler for each exception that the API converts into a problem."""
+    """Register a handler at `api` for each exception that the API converts into a problem."""
 
     def handle(request: HttpRequest, refusal: Exception | type[Exception]) -> HttpResponse:
         assert isinstance(refusal, Exception)  # noqa: S101 -- ninja raises no classes

@@ -1,7 +1,7 @@
 """Receipts of suppliers' deliveries: expected deliveries, receipts, corrections.
 
-A request has the same fields as the form of the receiving desk, and the same rules check them. For
-example, units that differ from the expected units need a reason.
+A request has the same fields as the form of the receiving desk, and the same rules check these
+fields. For example, units that differ from the expected units need a reason.
 """
 
 from datetime import date, datetime
@@ -80,7 +80,7 @@ class DuePage(Schema):
 
 
 class DueFilters(Schema):
-    """Filters of the list; `q` is an order or a code of an item."""
+    """Filters of the list; `q` is the reference of an order, or a SKU or other code of an item."""
 
     location: Location = ""
     q: Annotated[str, Field(max_length=200)] = ""
@@ -89,9 +89,10 @@ class DueFilters(Schema):
 
 
 class Expected(Schema):
-    """An expected delivery of an order line; `shipment_id` is null if it was not announced.
+    """An expected delivery of an order line.
 
-    A receipt repeats `expected_units` and `open_units`.
+    `shipment_id` is null if the supplier has not announced the delivery. A request that receives it
+    repeats `expected_units` and `open_units`.
     """
 
     line_id: int
@@ -103,7 +104,7 @@ class Expected(Schema):
 
 
 class Receipt(Schema):
-    """Goods that arrived. `order_units` count towards the order; all other units are extra."""
+    """Goods that arrived. `order_units` count towards the order; further units were not ordered."""
 
     id: int
     version: str
@@ -192,12 +193,15 @@ def list_due_orders(request: HttpRequest, given: Query[DueFilters]) -> DuePage:
 
 
 def _position(row: listing.DueOrder) -> str:
-    """Return due day (empty if none), location and reference of an order."""
+    """Return due day (empty if none), location and reference of an order, separated by `|`."""
     return f"{row.due_on or ''}|{row.location}|{row.order_ref}"
 
 
 def _place(after: str) -> tuple[date | None, str, str] | None:
-    """Return due day, reference and location of the previous page's last order, or None."""
+    """Return due day, reference and location of the previous page's last order.
+
+    Return None without a cursor.
+    """
     if not after:
         return None
     due_on, _, rest = position_of(after).partition("|")
@@ -283,7 +287,11 @@ def receive_delivery(
 
 
 def _typed(body: ReceiveLines) -> Typed:
-    """Return the lines as fields of the receiving desk's form; refuse a repeated delivery."""
+    """Return the lines as {name of a field: text} in the form of the receiving desk.
+
+    Raises:
+        ServiceError: two lines are of the same expected delivery.
+    """
     typed: Typed = {"accept": "typed"}
     for given in body.lines:
         if f"shown-{given.name}" in typed:

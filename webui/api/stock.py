@@ -36,9 +36,9 @@ router = Router(tags=["stock"])
 
 
 class ItemCode(Schema):
-    """A code of an item: a GTIN of 14 digits, or the number of the item at a `supplier`.
+    """A code of an item: a GTIN of 14 digits, or the article number of the product at `supplier`.
 
-    One scan of a GTIN is `pack_units` units: more than 1 for an outer case.
+    One scan of a GTIN means `pack_units` units: more than 1 for a case with several units.
     """
 
     code: str
@@ -49,8 +49,8 @@ class ItemCode(Schema):
 class StockItem(Schema):
     """One item at one location. Quantities are units; the price is in minor units.
 
-    `cover_centidays` is the time that available and arriving units last, in hundredths of a day; it
-    is null without demand. `as_of` is the time up to which the item's figures are complete.
+    `cover_centidays` is the time for which the available and arriving units last, in hundredths of
+    a day; it is null without demand. Up to the time `as_of`, the item's figures are complete.
     """
 
     location: str

@@ -54,7 +54,10 @@ _LATEST_US = us_of(datetime.max.replace(tzinfo=UTC))
 
 
 class Transfer(Schema):
-    """A transfer. `lost_units` never arrived; negative if more arrived than were shipped."""
+    """A transfer. `lost_units` were shipped, but did not arrive.
+
+    They are null before the receipt, and negative if more units arrived than were shipped.
+    """
 
     id: int
     transfer_ref: str
@@ -85,7 +88,7 @@ class TransferPage(Schema):
 
 
 class TransferFilters(Schema):
-    """Filters of the list. `stuck` transfers were due three or more days ago."""
+    """Filters of the list. `stuck` transfers were shipped, and due three or more days ago."""
 
     view: Literal["moving", "stuck", "received"] = "moving"
     location: Location = ""
@@ -96,8 +99,8 @@ class TransferFilters(Schema):
 class PlanTransfer(Given):
     """Ask the source for units.
 
-    With `need_id` the transfer answers that need; this requires the scope and the right to decide
-    needs.
+    With `need_id`, the transfer takes the place of an order for this need. Then the token needs the
+    scope `needs:decide`, and its owner the right to decide reorders.
     """
 
     action: Literal["plan"]
@@ -207,12 +210,15 @@ def list_transfers(request: HttpRequest, given: Query[TransferFilters]) -> Trans
 
 
 def _position(row: TransferRow) -> str:
-    """Return the time of a transfer's receipt in microseconds, 0 before its receipt, and its id."""
+    """Return the time of receipt and the id of a transfer, separated by `|`.
+
+    The time is in microseconds since 1970 UTC; it is 0 before the receipt.
+    """
     return f"{us_of(row.received_at) if row.received_at else 0}|{row.in_id}"
 
 
 def _place(after: str) -> tuple[datetime, int] | None:
-    """Return time and id of the previous page's last transfer, or None without a cursor."""
+    """Return time of receipt and id of the previous page's last transfer, None without a cursor."""
     at, _, number = position_of(after).partition("|")
     if not after:
         return None
@@ -293,10 +299,10 @@ def _delivered(body: ReceiveTransfer | CorrectTransfer) -> Delivered:
 
 @contextmanager
 def _named(transfer_id: int) -> Iterator[None]:
-    """Convert refusals in the `with` block that depend on the stores of the token's owner.
+    """Convert the refusals in the `with` block that depend on the stores of the token's owner.
 
-    A transfer between two other stores is refused like an unknown one. A step that only the other
-    end of the transfer may do is refused with status 403.
+    For a transfer between two other stores, raise `Http404`, as for an unknown id. For a step that
+    only the other end of the transfer may do, raise `Problem` with status 403.
     """
     try:
         yield

@@ -138,7 +138,7 @@ def _describe(described: dict[str, Any], method: str, rule: Token) -> None:
 
 
 def operations() -> list[Any]:
-    """Return every operation of the API."""
+    """Return every operation of the API: ninja's object for one method of one path."""
     return [operation for view in _path_views() for operation in view.operations]
 
 
@@ -164,7 +164,8 @@ def _view(found: PathView) -> Callable[..., HttpResponseBase]:
     """
     serve = found.get_view()
 
-    # A token travels in a header, which no form can send; `Frame` removes cookies.
+    # No CSRF token is needed: `Frame` removes cookies, and a page of another site can't send the
+    # header with the token.
     @csrf_exempt
     def view(request: HttpRequest, **named: Any) -> HttpResponseBase:  # noqa: ANN401 -- what the route gives
         answer: HttpResponseBase = serve(request, **named)

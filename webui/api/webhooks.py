@@ -89,7 +89,8 @@ def _all_kinds() -> list[Kind]:
 class Register(Given):
     """A URL that receives events from now on.
 
-    It receives the events of `location`; without it, the events of all stores of the account.
+    With a `location`, it receives the events of this store only. Otherwise it receives the events
+    of all stores of the account.
     """
 
     url: Annotated[Text, Field(min_length=1, max_length=LONGEST_URL)]
@@ -100,7 +101,7 @@ class Register(Given):
 
 
 class WebhookSecret(Schema):
-    """The secret that verifies signatures. It isn't shown again: a repeated command gets null."""
+    """The secret that verifies signatures. A repeated request gets null in place of the secret."""
 
     id: int
     secret: str | None
@@ -154,7 +155,7 @@ WebhookCommand = Annotated[
 
 
 class WebhookDone(Schema):
-    """The result of a command. Only the first answer to a rotation has a secret."""
+    """The result of a command. Only the first response to a rotation has a secret."""
 
     id: int
     action: str
