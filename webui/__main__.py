@@ -88,7 +88,7 @@ def encrypt_stored_secrets() -> None:
 
 
 class Server(uvicorn.Server):
-    """A server that ends open event streams first, so that shutdown does not wait for browsers."""
+    """A server that ends open event streams first, so that its shutdown doesn't wait for them."""
 
     @override
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
@@ -101,7 +101,10 @@ class Changes(Protocol):
     """Source of the stock changes that open pages get: `Feed`, or one that a benchmark passes."""
 
     def begin_at(self, offsets: dict[int, int]) -> None:
-        """Set the first offset to read of each changelog partition: the read model's next one."""
+        """Set the first offset to read of each partition of the changelog.
+
+        `offsets` is {partition: next offset that the read model will apply}.
+        """
         ...
 
     async def run(self) -> None:

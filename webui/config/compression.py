@@ -47,7 +47,7 @@ class CompressTexts(GZipMiddleware):
         kind = response.headers.get("Content-Type", "")
         if kind.startswith(EVENTS) or not kind.startswith(_TEXTS):
             return response
-        # This response is a range of bytes of the uncompressed file.
+        # This response is a part of a file. Its header states the range of the uncompressed bytes.
         if response.status_code == 206:  # noqa: PLR2004 -- partial content
             return response
         if isinstance(response, StreamingHttpResponse) and _is_file(response):

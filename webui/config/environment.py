@@ -20,8 +20,8 @@ class WebEnvironment(BaseSettings):
 
     model_config = SettingsConfigDict(env_prefix="INVENTORY_", frozen=True, extra="forbid")
 
-    # Without a configured key, sessions end with the process. A single command needs no key. A
-    # server needs a key: without a key, a restart would log everybody out.
+    # The default is a random key of this process, so that a single command needs no setting. Give a
+    # server a key: with the default, each restart logs everybody out.
     secret_key: SecretStr = Field(default_factory=lambda: SecretStr(secrets.token_urlsafe(48)))
     demo: bool = False
     https: bool = False
@@ -47,7 +47,7 @@ class WebEnvironment(BaseSettings):
     # Webhooks reach public addresses only. True also allows loopback and private addresses.
     webhook_private_targets: bool = False
     webhook_timeout_s: float = Field(default=10.0, gt=0, le=60)
-    # A webhook's message that waits longer behind failed ones is dead.
+    # A message that has waited longer behind failed messages of its webhook is given up (dead).
     webhook_wait_days: int = Field(default=7, ge=1, le=90)
     # Address and port on which the sender of webhooks serves /metrics. Port 0 turns it off.
     webhook_metrics_host: str = Field(default="127.0.0.1", min_length=1, max_length=200)
@@ -91,7 +91,10 @@ def database(connections: Connections, web: WebEnvironment) -> dict[str, Any]:
 
 
 def database_from_url(url: str, *, pool: int = 0) -> dict[str, Any]:
-    """Return Django's DATABASES entry for a `postgresql://` URL."""
+    """Return Django's DATABASES entry for a `postgresql://` URL.
+
+    `pool` is the largest number of pooled connections. With 0, each request opens a connection.
+    """
     parts = conninfo_to_dict(url)
     options: dict[str, Any] = {"options": f"-c search_path={SEARCH_PATH}"}
     if pool:
@@ -103,7 +106,8 @@ def database_from_url(url: str, *, pool: int = 0) -> dict[str, Any]:
         "PASSWORD": parts.get("password", ""),
         "HOST": parts.get("host", "127.0.0.1"),
         "PORT": str(parts.get("port", "5432")),
-        # Under ASGI, each thread would keep a persistent connection of its own open permanently.
+        # Close a connection after its request. Under ASGI, each thread would otherwise keep its own
+        # connection open permanently.
         "CONN_MAX_AGE": 0,
         "OPTIONS": options,
     }

@@ -1,8 +1,9 @@
 """Join a script or style sheet with the files that it imports, so that a page takes few requests.
 
-Every source stays a valid file of its own: a browser could load `js/app.js` and its modules as they
-are. Joining keeps each line, so the joined script reads like its sources. The source map has the
-module of each joined line. Only the forms of import and export below are allowed.
+The sources stay valid: a browser could load `js/app.js` and its modules without joining. Joining
+keeps each line, so the joined script reads like its sources. The source map has the module and line
+of each joined line. The sources may only use the forms of import and export that match the patterns
+below.
 """
 
 import json
@@ -80,7 +81,10 @@ def join_style(path: Path) -> str:
 
 
 def _read(path: Path, sources: dict[str, str], importers: tuple[str, ...]) -> None:
-    """Add the modules that `path` imports to `sources`, then `path` itself."""
+    """Add {name: text} of the modules that `path` imports to `sources`, then of `path` itself.
+
+    `importers` are the modules whose imports lead to `path`, to find a circle.
+    """
     if path.name in importers:
         problem = f"modules import each other: {' imports '.join([*importers, path.name])}"
         raise NotJoinable(problem)

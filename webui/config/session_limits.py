@@ -22,5 +22,5 @@ def options(statement_ms: int = STATEMENT_MS, lock_ms: int = LOCK_MS) -> str:
 
 
 def limit_pages() -> None:
-    """Apply the page limits to every session that this process opens from now on."""
+    """Apply the limits to every database session that this process opens from now on."""
     connections.settings[DEFAULT_DB_ALIAS]["OPTIONS"]["options"] += options()

@@ -20,7 +20,7 @@ from webui.config.joined_files import join_script, join_style
 SCRIPTS: Final = ("js/app.js", "js/document.js")
 # Style sheets that import others. A page loads `css/app.css` and at most one more.
 STYLES: Final = ("css/find.css", "css/item.css", "css/order.css")
-# The value that all static files have. A browser asks again after a minute, and gets 304 if the
+# `Cache-Control` of every static file. A browser asks again after a minute, and gets 304 if the
 # file has not changed.
 _CACHED: Final = "max-age=60, public"
 
@@ -35,7 +35,7 @@ class Served:
 
     @classmethod
     def of(cls, text: str, content_type: str) -> "Served":
-        """Return a file with a tag of its content."""
+        """Return the file with this text; its entity tag is a hash of the content."""
         content = text.encode()
         tag = quote_etag(hashlib.sha256(content).hexdigest()[:20])
         return cls(content, content_type, tag)
@@ -67,7 +67,10 @@ def joined_files(folder: Path, prefix: str) -> dict[str, Served]:
 
 @sync_and_async_middleware
 def serve_joined(get_response: Callable[[HttpRequest], Any]) -> Callable[[HttpRequest], Any]:
-    """Serve the joined files. They are read once, when the server starts."""
+    """Return a middleware that serves the joined files and passes on all other requests.
+
+    The files are read once, when the server starts.
+    """
     files = joined_files(settings.BASE_DIR / "static", settings.STATIC_URL)
 
     async def respond_async(request: HttpRequest) -> HttpResponseBase:

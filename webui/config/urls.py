@@ -1,4 +1,4 @@
-"""Routes of the project: one `urls` module per desk (the pages for one kind of work)."""
+"""Routes of the project: those of the `urls` module of each package in `settings.DESKS`."""
 
 from django.conf import settings
 from django.urls import URLPattern, URLResolver, include, path

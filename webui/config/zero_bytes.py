@@ -10,8 +10,9 @@ _CHARSETS = frozenset({"utf-8", "utf8", "us-ascii"})
 class RefuseZeros(MiddlewareMixin):
     """Middleware that answers 400 to NUL characters, because a Postgres text can't contain them.
 
-    It also rejects character sets other than UTF-8 and ASCII. Django would decode with any codec of
-    Python. `base64`, for example, is no character set and raises LookupError.
+    It also rejects character sets other than UTF-8 and ASCII. Django would pass any name to
+    Python's codecs. With `base64`, for example, which is no character set, decoding would raise
+    LookupError.
     """
 
     def process_request(self, request: HttpRequest) -> HttpResponse | None:

@@ -1,8 +1,8 @@
 """Check which keys the event stream of a page may follow.
 
 `sign_keys` signs the keys of a page, so that a client can't add keys. `refusals` checks many
-streams at once: when they open, and again while they are open. It needs three queries for 500
-sessions, however many streams they have.
+streams at once: when they open, and every few seconds while they are open. This function needs
+three queries for 500 sessions, however many streams they have.
 """
 
 import time
@@ -49,12 +49,15 @@ OTHER_STORE: Final = Refusal(403, "this page shows a store that is not yours: re
 
 
 def sign_keys(user_id: int, keys: list[str]) -> str:
-    """Return the page's keys as a signed token for the stream's URL: clients can't add keys."""
+    """Return a page's keys (the first 200) as a signed token for the URL of its event stream."""
     return signing.dumps({"u": user_id, "k": keys[:MOST_KEYS]}, salt=SALT, compress=True)
 
 
 def asked_by(session_key: str, token: str) -> Asked:
-    """Return the keys that a page asks for, with its session and the user in its token."""
+    """Return the keys and the user in a page's token, with the session of the request.
+
+    Without a valid signature, or after 12 hours, the user is None and there are no keys.
+    """
     try:
         interest = signing.loads(token, salt=SALT, max_age=TOKEN_AGE_S)
     except signing.BadSignature:
@@ -73,7 +76,7 @@ def refusals(asked: Sequence[Asked]) -> list[Refusal | None]:
     """
     try:
         people = signed_in({each.session_key for each in asked}, time.time())
-        # Many pages of one session show the same list: check it once.
+        # Many pages of one session can show the same list, so check equal ones once.
         found = {each: _refusal(each, people.get(each.session_key)) for each in set(asked)}
         return [found[each] for each in asked]
     finally:

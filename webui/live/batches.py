@@ -39,7 +39,7 @@ class Batches(Generic[Q, A]):
         future: Future[A] = Future()
         with self._lock:
             self._waiting.append((question, future))
-        # A batch may answer the questions of several calls. The later calls then find none.
+        # A batch answers all questions that wait. So a later run of `_answer` may find none.
         self._thread.submit(self._answer)
         return await asyncio.wrap_future(future)
 
@@ -47,7 +47,7 @@ class Batches(Generic[Q, A]):
         with self._lock:
             number = min(self._most, len(self._waiting))
             asked = [self._waiting.popleft() for _ in range(number)]
-        # The client of a cancelled question has left.
+        # Leave out a cancelled question: its client has disconnected.
         wanted = [(each, future) for each, future in asked if future.set_running_or_notify_cancel()]
         if not wanted:
             return

@@ -1,4 +1,4 @@
-"""Read the first figures of streams that open, with one query for all that wait."""
+"""First figures of the event streams that open, read with one query for all that wait."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,9 +21,10 @@ class Page:
 
 
 def resync_events(pages: Sequence[Page]) -> list[bytes]:
-    """Return for each page an event with its keys' figures; close the database connection.
+    """Return for each page, in order, an event `resync` with the figures of its keys.
 
-    Pages with the same keys and language share one event.
+    Pages with the same keys and language share one event. The function closes the database
+    connection.
 
     Raises:
         DatabaseError: the database didn't answer.

@@ -25,7 +25,7 @@ def encoded_record(content: bytes) -> bytes:
 
 
 def patches_event(name: str, patches: Mapping[str, bytes]) -> bytes:
-    """Return the event with these encoded patches, by key."""
+    """Return the event `name`. Its data is a JSON object {key: encoded patch}."""
     members = b", ".join(
         b"%b: %b" % (json.dumps(key).encode(), patch) for key, patch in patches.items()
     )
@@ -33,9 +33,11 @@ def patches_event(name: str, patches: Mapping[str, bytes]) -> bytes:
 
 
 def age_event(hub: Hub[Any], partitions: frozenset[int]) -> bytes:
-    """Return the age event: the age in ms of the oldest partition by the server's clock.
+    """Return the event `age` for a page that shows keys of these partitions.
 
-    The age is null if a partition has no as-of time yet.
+    `age_ms` is the age of the oldest partition in ms, by the server's clock. `as_of` is its time
+    of day, and `partitions` has the time of each partition. The age is null if a partition has no
+    as-of time yet.
     """
     as_of_us = hub.as_of_us(partitions)
     age_ms = None if as_of_us is None else max(0, time.time_ns() // 1000 - as_of_us) // 1000
@@ -48,7 +50,7 @@ def age_event(hub: Hub[Any], partitions: frozenset[int]) -> bytes:
     return _event("age", content)
 
 
-# Each second, every stream formats the as-of times of the same few partitions.
+# Cache the texts, because every stream formats the times of the same few partitions each second.
 @lru_cache(maxsize=256)
 def _time(at_us: int) -> str:
     return time_text(at_us)

@@ -20,7 +20,7 @@ RETRY_S: Final = 1.0
 POLL_MS: Final = 100
 MOST_RECORDS: Final = 1000
 LONGEST_FAILURE: Final = 300
-# Heartbeats arrive each second. After so long without a record, the connection counts as lost.
+# Heartbeats arrive each second. After 15 s without a record, the connection counts as lost.
 SILENT_S: Final = 15.0
 
 log = structlog.get_logger(__name__)
@@ -100,7 +100,7 @@ class Feed:
         wait_s = 0.0
         try:
             while True:
-                # Sleep instead of a longer poll, because each poll with records causes a fetch.
+                # Sleep between two polls: each poll that returns records costs one fetch request.
                 await asyncio.sleep(wait_s)
                 batches = await consumer.getmany(timeout_ms=POLL_MS, max_records=MOST_RECORDS)
                 for partition, records in batches.items():
@@ -109,7 +109,8 @@ class Feed:
                     self._next[partition] = records[-1].offset + 1
                     last_record_at = loop.time()
                 is_behind = sum(map(len, batches.values())) == MOST_RECORDS
-                # Don't ask for the time unless more records wait: a sleep may end a bit early.
+                # If no more records wait, publish even if a few ms are missing: a sleep may end
+                # early, and waiting for these ms would take another turn.
                 if not is_behind or newest.wait_s(loop.time()) == 0:
                     newest.publish(loop.time())
                 wait_s = 0.0 if is_behind else newest.wait_s(loop.time())

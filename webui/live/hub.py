@@ -19,8 +19,8 @@ P = TypeVar("P")  # a patch, as the hub's `render` returns it
 
 # Number of keys whose latest record is kept, for pages rendered from an older read model.
 REMEMBERED_KEYS = 20_000
-# Lag of the read model behind the changelog at which a page shows the age of the read model. Each
-# partition has a heartbeat a second, so a projector that runs is about one second behind.
+# If the read model is further behind the changelog, pages show the age of the read model. Each
+# partition gets a heartbeat every second, so a projector that runs is about one second behind.
 LAG_US = 2_000_000
 
 
@@ -130,7 +130,10 @@ class Hub(Generic[P]):
             return self._render(content)
 
     def advance_as_of(self, partition: int, commit_us: int) -> None:
-        """Record that the partition is complete up to this commit time."""
+        """Record that the figures of the partition are complete up to this commit time.
+
+        The time is in microseconds since 1970 UTC. An older time than before changes nothing.
+        """
         self._as_of_us[partition] = max(commit_us, self._as_of_us.get(partition, 0))
 
     def as_of_by_partition(self, partitions: Iterable[int]) -> dict[int, int]:
@@ -151,10 +154,10 @@ class Hub(Generic[P]):
     def as_of_us(self, partitions: Iterable[int] = ()) -> int | None:
         """Return the oldest as-of time of `partitions`; if empty, of all known partitions.
 
-        Pages show figures of the changelog and lists of the read model, each with an as-of time per
-        partition. If the read model is more than `LAG_US` behind, the partition has the time of the
-        read model, else the time of the changelog. The result is in microseconds since 1970 UTC. It
-        is None if one of the partitions has no time.
+        Pages show figures of the changelog and lists of the read model. Both have an as-of time per
+        partition. The time of the changelog counts, unless the read model is more than `LAG_US`
+        behind it: then that of the read model counts. The result is in microseconds since 1970 UTC,
+        or None if one of the partitions has no time.
         """
         wanted = list(partitions) or list(self._as_of_us)
         known = [at_us for number in wanted if (at_us := self._shown_us(number)) is not None]

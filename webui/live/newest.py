@@ -1,7 +1,8 @@
 """The newest changelog record of each key, until the hub gets them all at once.
 
-A key that is sold all the time changes many times a second. Its records are merged here before the
-hub renders them. So the work for open pages depends on the changed keys, not on the records.
+An item that sells fast can change many times a second. Only the newest of its records reaches the
+hub, which renders it. So the work for open pages depends on the number of changed keys, not on the
+number of records.
 """
 
 from typing import Any, Final, TypeAlias
@@ -12,8 +13,8 @@ from cdc.contracts.progress import is_heartbeat, progress_in
 from cdc.contracts.versions import with_position
 from webui.live.hub import Hub
 
-# The hub gets records about once in this time. A person can't tell 50 ms from 0, and every
-# publication is an event for each open page.
+# Time between two publications to the hub. Each publication is an event for every open page, and a
+# person doesn't notice a delay of 50 ms.
 PUBLISH_EVERY_S: Final = 0.05
 
 Record: TypeAlias = "ConsumerRecord[bytes, bytes]"
@@ -30,7 +31,9 @@ class Newest:
         self._published_at = float("-inf")
 
     def add(self, record: Record) -> None:
-        """Replace the record of the same key.
+        """Keep this record as the newest of its key, and its as-of time for its partition.
+
+        Of a heartbeat, keep only the as-of time.
 
         Raises:
             UnreadableRecord: the record's progress has another version.

@@ -1,8 +1,8 @@
 """Patches for open pages: the cell texts of one key, and the position of its state.
 
-A patch is rendered once per change and language, by the same functions as the page. The
-price has its own time, `priced_at_us`. A page reads the price in force from the ledger, and an
-older record must not overwrite this price.
+A patch is rendered once per change and language, by the same functions as the page. The price has
+its own time, `priced_at_us`: a page shows the price in force in the ledger, and a record with an
+older price must not overwrite it.
 """
 
 from collections.abc import Mapping
@@ -26,6 +26,8 @@ from webui.readmodel.figures import (
 )
 from webui.readmodel.stock import StockRow
 
+# {"position": [generation, offset], "cells": {name of a cell: text},
+# "status": [code, label, meaning], "priced_at_us": microseconds since 1970 UTC}
 Patch = dict[str, Any]
 
 

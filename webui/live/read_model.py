@@ -16,8 +16,9 @@ from cdc.contracts.topics import ON_HAND_CHANGELOG
 from ledger.kernel.sink_positions import as_of_by_partition
 from webui.live.hub import Hub
 
-# The pill has five seconds to change. The hub needs up to three of them to notice the lag
-# (`webui.live.hub.LAG_US`), and a page waits up to one second for its next event `age`.
+# The pill must change within five seconds after the projector has stopped. The hub needs up to
+# three seconds to notice the lag (`webui.live.hub.LAG_US`). A page then waits up to one second for
+# its next event `age`.
 POLL_S: Final = 0.5
 
 log = structlog.get_logger(__name__)

@@ -23,7 +23,7 @@ from webui.live.watch import Following, Watch
 
 AGE_EVERY_S: Final = 1.0
 PING_EVERY_S: Final = 15.0
-# A page has up to 200 keys, so one query reads up to 20,000 rows.
+# Most pages in one query. A page has up to 200 keys, so a query reads up to 20,000 rows.
 _READ_TOGETHER: Final = 100
 
 HUB: Final = Hub(encoded_record)
@@ -34,7 +34,10 @@ CURRENT: Final = Batches("live-current", resync_events, _READ_TOGETHER)
 
 @require_GET
 async def stream(request: HttpRequest) -> HttpResponseBase:
-    """Send new stock figures of the page's items until the page is closed or the session ends."""
+    """Send new stock figures of the page's items until the page is closed or the session ends.
+
+    The status is 401 or 403 if the person may not follow these items.
+    """
     asked = asked_by(request.session.session_key or "", request.GET.get("keys", ""))
     began = time.monotonic()
     refusal = await OPENING.ask(asked)

@@ -66,7 +66,8 @@ class Watch:
         """Check this stream from now on, every `CHECK_EVERY_S` seconds."""
         self._open[id(following)] = following
         if self._task is None or self._task.done():
-            # The context of this request ends with its stream, and the task goes on.
+            # The task outlives the stream that starts it, so it gets an empty context, and not that
+            # of the stream's request.
             self._task = asyncio.create_task(self._run(), context=contextvars.Context())
 
     def remove(self, following: Following) -> None:
@@ -82,7 +83,7 @@ class Watch:
                 began = time.monotonic()
                 await self._check(began)
         finally:
-            # After an unexpected error, too: without checks, no stream may continue.
+            # End all streams after an unexpected error, too: no stream may continue unchecked.
             for following in self._open.values():
                 following.end()
 

@@ -1,8 +1,8 @@
 """The converter `code` of routes: each code of an item, product or supplier has its own address.
 
-A code may contain `/`, or be `.` or `..` (docs/domain.md 0). Browsers and servers resolve these
-as parts of a path, even if they are percent-encoded. So an address has `~` and two hexadecimal
-digits in their place: `/items/L/a~2Fb`, `/items/L/~2E~2E`.
+A code may contain `/`, or be `.` or `..` (docs/domain.md 0). Browsers and servers treat these
+characters as parts of a path, even if they are percent-encoded. So an address has `~` and two
+hexadecimal digits in their place: `/items/L/a~2Fb`, `/items/L/~2E~2E`.
 """
 
 import re
@@ -16,8 +16,9 @@ _ESCAPED: Final = re.compile(r"~(2E|2F|7E)")
 class CodeConverter:
     """Converts a code to one segment of a path, and back.
 
-    A plain `/` is accepted too: `/items/L/a/b` leads to the same page as `/items/L/a~2Fb`. It fails
-    if another route fits as well, as for the prices of the SKU `x/change`.
+    A plain `/` is accepted too: `/items/L/a/b` leads to the same page as `/items/L/a~2Fb`. But a
+    plain `/` leads to another page if another route matches, for example for the prices of the SKU
+    `x/change`.
     """
 
     regex = r"[\s\S]+"

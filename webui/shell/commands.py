@@ -67,10 +67,10 @@ def _fragment(request: HttpRequest) -> str:
 
 
 def next_cards(ids: Sequence[str]) -> dict[str, str]:
-    """Return, by id of a card, the id of the card to show after a decision on it.
+    """Return {id of a card: id of the card to show after a decision on it}.
 
-    It is the next card, or for the last card the card before it. Without this id, a long page would
-    scroll to its top after every decision.
+    This is the next card; for the last card, it is the card before. Without this id, a long page
+    would scroll to its top after every decision.
     """
     behind = [*ids[1:], *ids[-2:-1]]
     return dict(zip(ids, behind, strict=False))

@@ -22,9 +22,9 @@ _HIDDEN: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A posted decision: the proposal, the revision that was shown, and the person.
+    """A posted decision: the proposal, the revision that the page showed, and the person.
 
-    `typed` holds the posted texts. Each action has a form that reads further values from them.
+    `typed` has all posted texts. The form of each action reads further values from these texts.
     """
 
     proposal: str

@@ -172,7 +172,7 @@ class MoneyField(SyntaxField):
 
 
 class DaysField(SyntaxField):
-    """A span like `3`, `2.5` or `0.25` days, in hundredths of a day within [low, high]."""
+    """A time like `3`, `2.5` or `0.25` days; its value is in hundredths of a day in [low, high]."""
 
     def __init__(self, *, low: int = 0, high: int, **options: Unpack[Options]) -> None:
         self.low, self.high = low, high

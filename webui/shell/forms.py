@@ -33,8 +33,8 @@ class PageForm(forms.Form):
         """Return the values by field; raise `ServiceError` for the first refused field.
 
         The error of a hidden field names the form, because no person typed its value. A rule about
-        several fields adds its error to one of these fields. The refused value is `value` in the
-        error's `params`; without it, the typed text.
+        several fields adds its error to one of these fields. The error shows the entry `value` of
+        its `params` as the refused value, or else the typed text.
         """
         refused = self.errors.as_data()
         if not refused:
@@ -52,7 +52,7 @@ def _text(text: object) -> str:
 
 
 class CommandForm(PageForm):
-    """The id that makes a double click one command."""
+    """The command id, by which the ledger recognises a second click on the same form."""
 
     command_id = UuidField()
 

@@ -1,6 +1,6 @@
 """Keyset pagination: a page begins after a given row, not after a number of rows.
 
-So a row that leaves the list shifts no page. Each list names its sortable columns as
+So a page stays the same if a row before it leaves the list. Each list names its sortable columns as
 SQL (`Sortable`) and reads one page with `shown_sql`. That SQL selects one row more than the page
 has, to find out if more rows follow. `cut` drops this row.
 """
@@ -27,6 +27,7 @@ from webui.shell.listing import (
 
 PAGE_ROWS: Final = 50
 # Sums over a list, and sorting by a computed column, read every row. 10,000 rows take about 0.1 s.
+# A longer list has sums of its first rows only, and can't be sorted by a computed column.
 MOST_SUMMED: Final = 10_000
 _MARKS: Final[Mapping[str, re.Pattern[str]]] = {
     "numeric": re.compile(r"-?[0-9]{1,30}"),
@@ -40,9 +41,9 @@ _MARKS: Final[Mapping[str, re.Pattern[str]]] = {
 
 
 def fits(mark: str, kind: str) -> bool:
-    """Return True if Postgres can cast the mark (a value in a sort column) to this type.
+    """Return True if Postgres can cast `mark` to the type `kind`.
 
-    People can edit marks in URLs.
+    A mark is the value of a row in the sorted column. It comes from a URL, which people can edit.
     """
     if _MARKS[kind].fullmatch(mark) is None:
         return False
@@ -109,7 +110,7 @@ class Keys:
     type: str = "bigint"
 
     def place_of(self, given: Mapping[str, str]) -> Place:
-        """Return the position that the parameters of a URL name."""
+        """Return the position that the parameters of a URL name, or the first page without one."""
         sort = sort_of(given.get("sort", ""), self.columns, self.default)
         backwards = "before" in given
         mark, key = split_cursor(given.get("before" if backwards else "after", ""))
@@ -193,7 +194,7 @@ class Page(Generic[Row]):
 
 
 def parameters(place: Place) -> dict[str, str]:
-    """Return the parameters of `Keys.shown_sql`."""
+    """Return the parameters to run the SQL of `Keys.shown_sql` with; {} for the first page."""
     return {"place_mark": place.mark, "place_key": place.key} if place.key else {}
 
 

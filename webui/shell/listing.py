@@ -34,7 +34,8 @@ class Sort:
 class Column:
     """A column of a table; `name` is its code in the parameter `sort`, empty if it can't be sorted.
 
-    `kind` is the CSS class of its cells, like `n` for numbers. Screen readers read a hidden label.
+    `kind` is the CSS class of its cells, like `n` for numbers. If `is_hidden`, the label is not
+    visible, and only screen readers read it.
     """
 
     name: str
@@ -46,7 +47,10 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """A column's heading: the link `url` sorts the list. `direction` is for `aria-sort`."""
+    """A column's heading: the link `url` sorts the list.
+
+    `direction` is `ascending` or `descending` for the sorted column, else empty.
+    """
 
     label: str
     kind: str

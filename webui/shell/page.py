@@ -1,4 +1,4 @@
-"""The frame of every page: navigation, abilities, URL of the event stream, age of the data."""
+"""The frame of every page: navigation, rights, URL of the event stream, age of the data."""
 
 import time
 from collections.abc import Collection, Mapping, Sequence
@@ -41,8 +41,8 @@ from webui.shell.navigation import (
     SCAN_PAGE,
 )
 
-# Desk, label, the key after "g" that opens it, and the ability that it requires. The desk is the
-# name of its route and, up to a colon, the directory of its templates.
+# Desk, label, the key after "g" that opens it, and the right that it requires. The desk is the name
+# of its route. The part before a colon is the directory of its templates.
 NAVIGATION: Final = (
     ("home", gettext_noop("Home"), "h", SEE),
     ("find", gettext_noop("Find"), "f", SEE),
@@ -64,7 +64,8 @@ NAVIGATION: Final = (
 # Pages whose last response a device keeps for reading without a network (`js/service-worker.js`).
 KEPT_OFFLINE: Final = frozenset({"stock/list.html"})
 OK: Final = 200
-# Abilities whose views need a membership everywhere. Their forms are on pages of other abilities.
+# Rights whose views also need access to all stores. Their forms are on pages that people of some
+# stores see, too, so the pages hide the forms from these people.
 OF_ALL_STORES: Final = frozenset({SET_LIMITS, STOP_PRICES})
 # Desks for people who work in every store.
 OF_COMPANY: Final = frozenset({"admin:index", "history"})
@@ -85,7 +86,10 @@ class Tab:
 
 @dataclass(frozen=True, slots=True)
 class Freshness:
-    """As-of time and age of a page's data, taken from the oldest partition of its keys."""
+    """As-of time (µs since 1970 UTC) and age (µs) of a page's data.
+
+    Both are those of the oldest partition of the page's keys.
+    """
 
     as_of_us: int | None
     age_us: int | None
@@ -112,7 +116,10 @@ def render_page(
     live_keys: Sequence[str] = (),
     status: int = 200,
 ) -> HttpResponse:
-    """Render a page of the application with the frame for this person."""
+    """Return the page of a template, in the frame for this person.
+
+    `live_keys` are the keys whose figures change on the open page.
+    """
     frame = frame_of(request, template, live_keys=live_keys)
     response = render(request, template, {**frame, **context}, status=status)
     response["Cache-Control"] = "no-store"
@@ -140,7 +147,7 @@ def frame_of(
 
 
 def _may(request: HttpRequest) -> Collection[str]:
-    """Return the person's abilities; leave out `OF_ALL_STORES` if they work in some stores only."""
+    """Return the person's rights, without `OF_ALL_STORES` if they work in some stores only."""
     may = abilities(request.user)
     return may if stores_of(request.user).everywhere else may - OF_ALL_STORES
 

@@ -4,9 +4,9 @@ Columns with checked numbers need no escaping. The quoting of a `csv` dialect do
 spreadsheet program removes the quotes and then runs the formula.
 
 Where the comma is the decimal separator, for example in German, a spreadsheet program splits the
-lines of a file at semicolons. It then ignores quotes inside a line. So a semicolon or a line break
-in a text begins a cell, too. A quote there does not hide a formula: the program reads the cell
-`""=1+1` as =1+1.
+lines of a file at semicolons, and ignores quotes inside a line. So a semicolon or a line break in a
+text begins a new cell there. Quotes at the beginning of this cell don't hide a formula: the program
+reads `""=1+1` as =1+1.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Routes of what a device installs: the service worker's script, and the page without a network."""
+"""Routes of the files that a device stores: the service worker's script, and the offline page."""
 
 from django.urls import path
 

@@ -1,7 +1,7 @@
 """Update every catalogue: `python -m webui.translation`.
 
-New message ids get an empty text, and unused ones are deleted. Fill the empty texts in; a test
-fails while one is left.
+New message ids get an empty text, and unused ones are deleted. Then write the missing texts: a test
+fails while one is empty.
 """
 
 import sys
@@ -23,7 +23,8 @@ def updated(text: str, found: Collection[Found]) -> str:
     header, entries = read_po(text) if text else (_HEADER, [])
     had = {(entry.id, entry.plural): entry.texts for entry in entries}
     wanted = dict.fromkeys((one.id, one.plural) for one in sorted(found))
-    # `gettext` finds an entry with a plural by its id, too, so this id needs no second entry.
+    # `gettext` finds an entry with a plural by its singular, too. So an id that is also used
+    # without a plural needs no second entry.
     plurals = {one for one, many in wanted if many}
     kept = [key for key in wanted if key[1] or key[0] not in plurals]
     return write_po(header, [Entry(*key, had.get(key, ())) for key in kept])

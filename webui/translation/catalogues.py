@@ -1,7 +1,8 @@
 """Compiled catalogues: the `.mo` files that `gettext` reads, made from the `.po` files.
 
-Loading the settings compiles each catalogue whose `.mo` file is missing or older, so no GNU program
-is needed. If a process may not write a missing file, its pages are in English.
+Loading the settings compiles each catalogue whose `.mo` file is missing or older than its `.po`
+file. So the program `msgfmt` isn't needed. If a process may not write a missing file, its pages are
+in English.
 """
 
 import os
@@ -36,7 +37,7 @@ def _compile(source: Path, target: Path) -> None:
 
 
 def mo_bytes(header: str, entries: Iterable[Entry]) -> bytes:
-    """Return a catalogue in the binary format; entries without a complete text are left out."""
+    """Return a catalogue in the format of `.mo` files, without entries that lack a text."""
     rows = {"": header} | {
         entry.id + (f"\0{entry.plural}" if entry.plural else ""): "\0".join(entry.texts)
         for entry in entries

@@ -1,6 +1,6 @@
 """Message ids of the sources: of templates, of Python modules and of scripts.
 
-Templates and Python modules mark message ids with the names of Django, like `gettext`. In Python,
+Templates and Python modules mark message ids with Django's functions, like `gettext`. In Python,
 the rule of a refusal and the text of a `Conflict` are message ids as well. Pages translate both
 when they show them.
 """

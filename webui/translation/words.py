@@ -82,7 +82,7 @@ _LABELS: Final = (
 )
 # Kinds of locations, as Django shows the choices of a model.
 _CHOICES: Final = ("Store", "Warehouse")
-# Reasons for which a statement of the sender stops a webhook.
+# Reasons that the sender of webhooks stores when it stops one (`ledger/webhooks/sender.py`).
 _STOP_REASONS: Final = ("its token was ended", "its account is disabled")
 _DAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 # Rights of `webui.accounts.roles`, which pages of refusals and of roles name.

@@ -1,4 +1,4 @@
-"""Template tags of every page: icons, and times as people say them."""
+"""Template tags of every page: icons, and times like `today 02:31`."""
 
 from datetime import date, datetime, tzinfo
 from functools import cache
@@ -18,9 +18,10 @@ register = template.Library()
 
 @register.inclusion_tag("icon.html")
 def icon(name: str) -> dict[str, str]:
-    """Return an icon of `vendor/lucide/lucide.svg`, in size and colour of the surrounding text.
+    """Return the values of the template `icon.html`: an icon of `vendor/lucide/lucide.svg`.
 
-    A screen reader skips the icon. A visible or hidden text beside it names the action.
+    The icon has size and colour of the surrounding text. A screen reader skips it, so write a
+    visible or hidden text beside it.
     """
     return {"name": name}
 
@@ -62,7 +63,7 @@ def due(day: date | None, zone: str = "") -> str:
 
 @register.inclusion_tag("moment.html")
 def moment(at: int | datetime | None, zone: str = "") -> dict[str, str]:
-    """Return a `<time>` with the store's time as text, and UTC in its tooltip."""
+    """Return the values of the template `moment.html`: the store's time, with UTC as tooltip."""
     if at is None:
         return {"text": "–", "utc": ""}
     exact = datetime_of(at) if isinstance(at, int) else at
