@@ -14,7 +14,7 @@ COMMAND_S: Final = 300.0
 
 @dataclass(frozen=True, slots=True)
 class FinishedCommand:
-    """A finished command: its exit code, its output, and the name of the `inventory` command."""
+    """A finished command: exit code, output, and in `verb` its first argument, such as `status`."""
 
     code: int
     text: str
@@ -28,9 +28,9 @@ class FinishedCommand:
 
 
 def run_command(command: list[str], environment: Mapping[str, str]) -> FinishedCommand:
-    """Run a command in its own process group. After 300 s kill the group and return code -1.
+    """Run a command in its own process group. After 300 s, kill the group and return code -1.
 
-    If the bench is interrupted, it kills the group too. So no repair continues after the bench.
+    If the bench is interrupted, kill the group, too, so that no repair continues after the bench.
     """
     with subprocess.Popen(  # noqa: S603 -- our own command, or what it printed
         command,

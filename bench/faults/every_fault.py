@@ -1,8 +1,11 @@
 """Check of each fault under load, for `inventory bench faults --all`.
 
-Each fault must meet four requirements. Within 5 s `status` shows the damage, or the damage is
-repaired. The stack repairs itself, or the commands that it prints repair it when the bench runs
-them unchanged. `verify` ends with exit code 0. No log, HTTP answer or process holds a secret.
+After each fault, the stack must meet four requirements:
+
+- Within 5 s, `inventory status` shows the damage, or the damage is repaired.
+- The stack repairs itself, or the commands that it prints repair it. The bench runs them unchanged.
+- `inventory verify` ends with exit code 0.
+- No log, HTTP answer or process holds a secret.
 """
 
 import time
@@ -47,7 +50,10 @@ def run(stack: StackUnderTest, faults: Sequence[Fault], progress: Progress) -> I
 
 
 def search_everything(stack: StackUnderTest) -> Outcome:
-    """Search all files and up to 40 pages per person for secrets, once, after all faults."""
+    """Search all files and up to 40 pages per person for secrets; return the outcome.
+
+    Call this once, after all faults.
+    """
     outcome = Outcome("all secrets, everywhere")
     began = time.monotonic()
     _note_failure(stack.inventory("leaks"), outcome)
@@ -75,7 +81,10 @@ def _cause_and_check(stack: StackUnderTest, fault: Fault, load: Load) -> Outcome
 
 
 def _check(stack: StackUnderTest, outcome: Outcome) -> None:
-    """Run `verify`, and search processes, logs and HTTP answers for secrets."""
+    """Run `verify`, and search processes, logs and HTTP answers for secrets.
+
+    Add each failure to `outcome.problems`.
+    """
     commands = (("verify", "--json"), ("leaks", "--quick"))
     with ThreadPoolExecutor(max_workers=len(commands)) as pool:
         for done in pool.map(lambda command: stack.inventory(*command), commands):
@@ -179,7 +188,10 @@ def _printed(rows: list[dict[str, Any]]) -> list[str]:
 
 
 def _well_within(stack: StackUnderTest, expected: Expected, seconds: float) -> bool:
-    """Return True if, within `seconds`, the damage is gone and `status` and `doctor` see none."""
+    """Wait up to `seconds` until the damage is gone and `status` ends with exit code 0.
+
+    Return True if `doctor` then finds no failure. Return False after the time limit.
+    """
     deadline = time.monotonic() + seconds
     while True:
         if not _is_broken(stack, expected) and stack.status()["exit_code"] == 0:

@@ -33,9 +33,9 @@ class Fault:
     """One kind of damage to the stack.
 
     `prepare` reads the healthy stack and returns the checks to use after `cause`. If `heals` is
-    true, the bench first waits for the stack to repair itself. Then it runs the repair commands
-    that `doctor` prints. If another command shows the damage, `repairs_of` returns the repair
-    commands that this command prints. `undo` runs at the end.
+    true, the bench first waits 60 s for the stack to repair itself. Then it runs the repair
+    commands that `doctor` prints. If `doctor` doesn't find the damage, `repairs_of` returns the
+    repair commands that another command prints. `undo` runs at the end.
     """
 
     name: str

@@ -21,7 +21,7 @@ _FIXED: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """SIGKILL, or SIGSTOP and later SIGCONT, for some services."""
+    """SIGKILL for the services `victims`; for the kind `freeze` SIGSTOP and later SIGCONT."""
 
     kind: str
     victims: tuple[str, ...]

@@ -1,6 +1,6 @@
-"""Probe keys, one per partition. After a fault, the bench sells one unit of each.
+"""Probe keys: items made for the bench, one per partition. After a fault, it sells a unit of each.
 
-A key is fresh once a worker's on-hand includes the last sale of the key.
+A key is fresh once the on-hand that a worker returns includes the last sale of the key.
 """
 
 import time
@@ -38,7 +38,7 @@ def sell(settings: Connections, location: str, skus: list[str], run: str) -> Non
 
 
 def one_per_partition(location: str) -> list[str]:
-    """Return sorted SKUs whose keys at this location lie in different partitions, one in each."""
+    """Return one SKU per partition, sorted; its key at this location lies in the partition."""
     found: dict[int, str] = {}
     number = 0
     while len(found) < PARTITIONS:

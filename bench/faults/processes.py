@@ -57,8 +57,8 @@ def _of_service(name: str, service: str, number: signal.Signals) -> Fault:
 
 
 def _wait_ended(pid: int) -> None:
-    """Wait up to 3 s until the process has ended: after SIGTERM, it still works until its end."""
-    with suppress(ConditionTimeout):  # Postgres waits for its clients without a limit
+    """Wait up to 3 s until the process has ended: after SIGTERM, it first finishes its work."""
+    with suppress(ConditionTimeout):  # Postgres, for example, ends only after its last client
         wait_for(lambda: state_of(pid) in _NOT_RUNNING, f"end of process {pid}", _ENDS_WITHIN_S)
 
 

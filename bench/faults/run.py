@@ -71,7 +71,8 @@ class Report:
     """The result of a run.
 
     `fresh_s` has, by kind of fault, the seconds after each fault until workers showed the last sale
-    of every probe key. `verified` is the report of the final `verify`.
+    of every probe key, or None if they were not measured. `verified` is the report of the final
+    `verify`.
     """
 
     seed: int

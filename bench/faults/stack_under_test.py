@@ -27,7 +27,7 @@ _BIN: Final = Path(sys.executable).parent
 
 
 class ConditionTimeout(Exception):
-    """A condition was not true in time; the message holds the last value seen."""
+    """A condition was not true in time; the message has the last value of the condition."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +143,9 @@ def wait_for(
     what: str,
     timeout_s: float = 120.0,
 ) -> Any:  # noqa: ANN401 -- what the condition gives
-    """Return the first true result of `condition`.
+    """Call `condition` every 0.2 s, and return its first true result.
+
+    `what` describes this result in the error.
 
     Raises:
         ConditionTimeout: no result was true within `timeout_s` seconds.

@@ -21,7 +21,7 @@ _PIECES: Final = (64 << 20, 1 << 20, 1 << 12)
 
 
 def state_faults() -> Iterator[Fault]:
-    """Yield faults that damage snapshots, the consumer group or the archive, or fill the disk."""
+    """Yield faults that damage the workers' snapshots, their consumer group or the archive."""
     at_work = Expected(never_broken, is_well)
     yield Fault("damage snapshots", _damage_snapshots, lambda _: at_work)
     yield Fault("remove group", _remove_group, lambda _: Expected(_halts, mentions(*_WORKERS)))
@@ -141,7 +141,10 @@ def _archive_repairs(stack: StackUnderTest) -> list[str]:
 
 
 def _filler(stack: StackUnderTest) -> Path:
-    """Return the path of the file that fills the disk. `inventory move` moves only the home."""
+    """Return the path of the file that fills the disk.
+
+    It lies beside the home, because the repair `inventory move` must not move it to the new disk.
+    """
     return stack.home.parent / "filler"
 
 

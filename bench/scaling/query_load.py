@@ -17,7 +17,7 @@ _TIMEOUT_S: Final = 30.0
 
 
 class QueryLoad:
-    """A thread that queries `keys` one after another until the block ends.
+    """A thread that queries `keys` in turn, every 20 ms, until the `with` block ends.
 
     `waited_s` has the seconds of each successful answer. `unanswered` counts all other queries, for
     example those that a restoring worker refuses.
@@ -33,7 +33,7 @@ class QueryLoad:
 
     @property
     def p99_s(self) -> float:
-        """The 99th percentile of `waited_s`, which must not be empty."""
+        """The 99th percentile of `waited_s` in seconds. `waited_s` must not be empty."""
         return percentile(sorted(self.waited_s), 990)
 
     def __enter__(self) -> Self:

@@ -1,9 +1,9 @@
 """Runs of one worker and of two on the same log, in the order 1, 2, 2, 1.
 
-Most of the log exists before the workers start. When every partition has an owner and queries are
-answered, the bench writes up to 5,000 more lines. The measured time begins with these lines, so
-some records are left to measure even if a worker starts late. It ends with the commit of the last
-record. A wrong key or window in the outputs is an error.
+Most of the log exists before the workers start. When every partition has an owner and a worker
+answers queries, the bench writes up to 5,000 more lines, and the measured time begins. So records
+are left to measure even if a worker starts late. The measured time ends when the workers have
+committed the last record. A wrong key or window in the outputs is an error.
 """
 
 import os
@@ -37,7 +37,10 @@ Ports = Callable[[int], Sequence[int]]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The numbers of sale lines, keys and blocks; each block runs with one worker and with two."""
+    """Size of the measurement: sale lines, keys, and blocks (`rounds`).
+
+    Each block has one run with one worker and one with two. `timeout_s` limits each wait of a run.
+    """
 
     records: int
     keys: int
@@ -52,7 +55,10 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """One run: records, seconds, CPU seconds of the measured part, and latency of queries."""
+    """One run: records, seconds and CPU seconds of the measured part, and the waits of queries.
+
+    `load` is the machine's load average of one minute at the end.
+    """
 
     workers: int
     records: int
@@ -72,7 +78,7 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """All runs in their order."""
+    """All runs in their order, and the numbers of keys and windows in the expected outputs."""
 
     runs: Sequence[Figures]
     keys: int

@@ -1,9 +1,9 @@
 """`python -m bench.sinks.feed FILE LEVELS`: the web server of a stack, with figures of its feed.
 
-This module runs `webui.__main__` with one more task. Twenty times a second, the task writes into
-FILE how many records the feed has given to the hub, which remembers the latest levels for open
-pages. When the server ends, the module writes the on-hand units of these levels into LEVELS, by
-key, as JSON. No page is open.
+This module runs `webui.__main__` with one more task. The feed gives the levels of the changelog to
+the hub, which remembers the latest ones for open pages. Twenty times a second, the task writes into
+FILE how many records the hub has got. When the server ends, the module writes the on-hand units of
+the remembered levels into LEVELS, as JSON {key: units}. No page is open.
 """
 
 import asyncio
@@ -49,7 +49,8 @@ def main() -> None:
     """Run the server until SIGTERM."""
     settings = web.ServerSettings()
     configure_logging(level=settings.log_level, service="web")
-    # uvicorn raises the signal again after the server has ended, which would end the process.
+    # After the server has ended, uvicorn raises the signal again. By default, this would end the
+    # process before it has written the levels.
     signal.signal(signal.SIGTERM, lambda _number, _frame: sys.exit())
     file, levels_file = map(Path, sys.argv[1:])
     try:

@@ -109,7 +109,7 @@ class MadeLog:
 
     @property
     def keys(self) -> int:
-        """Number of item-locations."""
+        """Number of keys."""
         return len(self.on_hand_units)
 
     @property
@@ -123,7 +123,10 @@ class MadeLog:
 
 
 def checksum(offset: int, key: bytes | None, value: bytes | None) -> int:
-    """Return the CRC-32 of a fact and its offset. A sum of them doesn't depend on their order."""
+    """Return the CRC-32 of a fact and its offset.
+
+    The sum of the checksums of several facts doesn't depend on their order.
+    """
     return crc32(value or b"", crc32(key or b"", crc32(offset.to_bytes(8, "little"))))
 
 
@@ -143,7 +146,7 @@ class _Broker:
         return offset
 
     async def acknowledged(self, partition: int, stages: Sequence[Stage]) -> Positions:
-        """Write the records of a chunk."""
+        """Write the records of a chunk; return {topic: offset after its last record}."""
         ends = {}
         for stage in stages:
             for send in stage:

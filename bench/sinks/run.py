@@ -1,10 +1,10 @@
 """`inventory bench sinks`: the rate of each sink alone, on a generated log, with its CPU time.
 
-The log is written completely before the first sink starts. Then one sink after the other runs as a
-process, as in a stack. Its time begins when it logs the line before its first read, and ends when
-the effect of its last record is committed. Then the bench stops the sink and compares its contents
-with the log: every archived record, rows and sums of the read model, numbers of proposals, or the
-levels that the hub of the pages remembers. A difference ends the bench.
+The bench writes the complete log before the first sink starts. Then one sink after the other runs
+as a process, as in a stack. The time of a sink begins when it logs the line before its first read.
+It ends when the effect of the last record is committed. Then the bench stops the sink and compares
+its contents with the log: every archived record, rows and sums of the read model, numbers of
+proposals, or the levels that the hub of the pages remembers. A difference ends the bench.
 """
 
 import os
@@ -41,7 +41,10 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """One sink: records, seconds, and the CPU µs of sink, Postgres and broker per record."""
+    """One sink: records, seconds, and the CPU time of sink, Postgres and broker in µs per record.
+
+    `load` is the machine's load average of one minute before the sink started.
+    """
 
     name: str
     records: int

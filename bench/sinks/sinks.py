@@ -68,7 +68,7 @@ class Place:
 
 
 class Position(Protocol):
-    """The function that returns a sink's committed position. `made` is the log that it reads."""
+    """A function that returns the committed position of a sink. The sink reads the log `made`."""
 
     def __call__(self, made: MadeLog) -> int:
         """Return the number of records whose effect is committed."""
@@ -97,7 +97,10 @@ class Sink:
 
 
 def sinks(place: Place, connection: psycopg.Connection) -> tuple[Sink, ...]:
-    """Return the sinks in the order of their runs: the feed reads rows of the projector."""
+    """Return the sinks in the order of their runs.
+
+    The feed comes after the projector, because it starts at the projector's offsets.
+    """
     return (
         _archiver(place),
         _projector(connection),
@@ -238,7 +241,7 @@ def _feed(place: Place, connection: psycopg.Connection) -> Sink:
         position=lambda _made: records(),
         expected=expected,
         found=found,
-        # The feed starts at the offsets of the read model.
+        # The feed starts at the offsets of the read model. The projector has moved them to the end.
         prepare=lambda: connection.execute(_FROM_THE_START),
     )
 

@@ -1,8 +1,8 @@
 """Fill a migrated database with a generated retailer: reference data, read model, proposals.
 
 Each key gets a copy of one of 600 levels. Postgres makes the copies, so a million keys take a
-minute or two; the pipeline would need hours. Rows are written in random order, as the projector
-would do.
+minute or two. Through the pipeline, they would take hours. Rows are written in random order, which
+resembles the order in which the projector writes.
 """
 
 from collections.abc import Callable, Mapping

@@ -28,7 +28,8 @@ _STORE_ITEMS: Final = 7_000  # items of an average store; the largest store has 
 _SMALLEST, _LARGEST = 0.6, 1.4
 _CATALOGUE: Final = 2.5  # products of the catalogue, divided by the items of an average store
 _FEWEST_STORES: Final = 2
-# Number of keys per thousand by status. `ok` lies between reorder point and order-up-to level.
+# Number of keys per thousand by status. Stock with the status `ok` lies between the reorder point
+# and the order-up-to level.
 _STATUSES: Final = {"negative": 5, "out": 40, "low": 110, "over": 60, "ok": 785}
 _SIZES: Final = ("S", "M", "L", "XL", "1 l", "2 l", "30 cm", "60 cm", "140 cm", "set of 4")
 _WORDS: Final = (
@@ -114,7 +115,7 @@ def _products(drawn: random.Random, number: int) -> tuple[Product, ...]:
 
 
 def _level(drawn: random.Random, number: int, now_us: int) -> Row:
-    """Return level `number` as a row with the key `KEY`. The number gives the status."""
+    """Return level `number` as a row with the key `KEY`. Its status follows from `number`."""
     state = _state(drawn, _status(number), now_us)
     row = stock_row(encode_level(state, ()), 0, now_us)
     return {**row, "reorder_id": None, "price_proposal_id": None}

@@ -1,4 +1,4 @@
-"""Fill, serve, request and report: the steps of `inventory bench web`."""
+"""The steps of `inventory bench web`: fill a database, serve pages, request them, and report."""
 
 import json
 import os
@@ -220,10 +220,10 @@ def _await_pages(url: str, process: Popen[bytes], log: Path) -> None:
 def _measured(
     browser: Browser, wanted: Sequence[Case], rounds: int, progress: Progress
 ) -> tuple[Page, ...]:
-    """Request each page once a round. Every second round is in reverse order.
+    """Request each page once a round, every second round in reverse order; return the figures.
 
-    So a busy minute of the machine affects more than one page. One more round before all others is
-    not measured.
+    So a busy minute of the machine affects more than one page. Before the first round, each page is
+    requested once without a measurement.
     """
     found: dict[str, list[Answer]] = {case.name: [] for case in wanted}
     for case in wanted:

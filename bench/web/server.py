@@ -1,8 +1,8 @@
 """`python -m bench.web.server`: a stack's web server that reads level records from standard input.
 
-It is `webui.__main__` with another feed. This feed reads no changelog in Kafka: each line of
-standard input is one level record. Django's settings, hub, streams and uvicorn are the same as in a
-stack.
+This server is `webui.__main__` with another feed, which doesn't read a changelog in Kafka. Each
+line of its standard input is one level record. Django's settings, hub, streams and uvicorn are the
+same as in a stack.
 """
 
 import asyncio

@@ -24,7 +24,8 @@ Publish = Callable[[int], str]  # publishes change n, returns the text that its 
 class Fanout:
     """Milliseconds from a change to its event, over all streams and changes.
 
-    `last_ms` has the slowest stream of each change, in order.
+    `last_ms` has the time of the slowest stream for each change, in the order of the changes.
+    `open_s` are the seconds until all streams were open.
     """
 
     streams: int

@@ -1,8 +1,9 @@
 """Codes and texts that programs record, as message ids: actions, questions, answers and jobs.
 
-The audit log has the actions, the archive's list has the prepared questions, and each heartbeat of
-the automation has the names of its jobs. Pages can't import the programs that define the last three
-(`analytics`, `ledger.automation`), so tests compare these lists with them.
+The audit log has the actions. The process `prover` writes the list of the prepared questions into
+Postgres, and the process `automation` the names of its jobs. Pages can't import `analytics` and
+`ledger.automation`, which define questions, answers and jobs. So tests compare these lists with the
+definitions.
 """
 
 from typing import Final
