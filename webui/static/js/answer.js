@@ -1,7 +1,10 @@
-// Pages that answer a refused form. Such a page has the address of the command. A reload, poll or
-// bookmark must not request that address, so restore the one of the form's page. Show the reason.
+// A page that answers a refused form. Its address is that of the command, which a reload, poll or
+// bookmark must not request. So this module restores the address of the page with the form.
 
-/** Scroll to the reason, and focus it unless a field has the focus. So run this last. */
+/**
+ * Restore the address, and scroll to the reason of the refusal. Focus the reason, unless a field has
+ * the focus: run this after the modules that focus a field.
+ */
 export function startAnswer() {
   if (!("answer" in document.body.dataset)) return;
   const from = document.referrer;

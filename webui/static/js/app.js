@@ -23,8 +23,8 @@ const live = startLive();
 startFrame();
 startKeys();
 
-// Modules, each with the selector of an element that it needs. A module starts on pages with such
-// an element, in this order. `startAnswer` is last, so that a scan field keeps its focus.
+// [selector, start]: on pages with such an element, the module starts. The modules start in this
+// order. `startAnswer` is last, so that a scan field keeps the focus.
 const PARTS = [
   ["form[data-search]", () => startSearch(live)],
   ["#desk, [data-poll], [data-reload], [data-autosubmit]", startDesk],

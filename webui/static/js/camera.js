@@ -1,4 +1,4 @@
-// Scanning with the camera, where the browser can read barcodes itself.
+// Scanning with the camera, in browsers that can read barcodes (`BarcodeDetector`).
 import { text } from "./frame.js";
 
 const EVERY_MS = 150;
@@ -22,7 +22,7 @@ export async function startCamera(form, found) {
   dialog.querySelector("[data-close]").addEventListener("click", () => dialog.close());
 }
 
-/** Return the formats that this browser reads with the camera; none without HTTPS. */
+/** Return the names of the formats that this browser can read; [] without HTTPS or without a camera. */
 async function readableFormats() {
   if (!("BarcodeDetector" in window) || !navigator.mediaDevices?.getUserMedia) return [];
   const known = await BarcodeDetector.getSupportedFormats();
@@ -42,7 +42,7 @@ async function open(dialog, detector, found) {
     says.textContent = text("The camera can’t be used. Allow it for this page in the browser, or type the code.");
     return;
   }
-  stop(video); // the permission for an earlier opening may have come late, too
+  stop(video); // an earlier opening may have got its permission late, and started the camera meanwhile
   video.srcObject = stream;
   // The person may have closed the dialog while the browser asked for the permission.
   if (!dialog.open) return stop(video);

@@ -1,5 +1,5 @@
-// Charts of an item: on-hand, demand and price by day. Each is drawn from the table below it, so the
-// chart and the table can't differ. uPlot is fetched once, when the first chart comes into view.
+// Charts of an item: on-hand, demand and price by day. Each chart is drawn from the table below it, so
+// the two can't differ. The library uPlot is fetched once, when the first chart comes into view.
 import { text } from "./frame.js";
 
 const LIBRARY = new URL("../vendor/uplot/uPlot.iife.min.js", import.meta.url).href;
@@ -20,7 +20,7 @@ export function startCharts() {
   for (const figure of figures) seen.observe(figure);
 }
 
-/** Load the library as a classic script. If that fails, the table below shows the same numbers. */
+/** Return a promise of the library. If it can't be loaded, the table below shows the same numbers. */
 function load() {
   library ??= new Promise((resolve, reject) => {
     const script = document.createElement("script");
@@ -49,7 +49,7 @@ async function draw(figure) {
   let chart = show();
   makeSlider(plot, figure, days, () => chart);
   new ResizeObserver(() => chart.setSize({ width: plot.clientWidth, height: HEIGHT })).observe(plot);
-  // The colours of the canvas come from the style sheet, which follows the scheme.
+  // Draw again when the device changes between light and dark: the colours come from the style sheet.
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
     chart.destroy();
     chart = show();
@@ -57,7 +57,7 @@ async function draw(figure) {
   tell(plot, readout, days, days.length - 1);
 }
 
-/** Return the days of the table: time in seconds, values (null where there is none), marks, text. */
+/** Return each day of the table: `at` in seconds since 1970 UTC, `values` (null if empty), `marks`, `text`. */
 function rowsOf(figure) {
   const heads = [...figure.querySelectorAll("thead th")].map((cell) => cell.textContent);
   return [...figure.querySelectorAll("tbody tr")].map((row) => ({
@@ -93,7 +93,7 @@ function chartOf(uPlot, figure, plot, days, onDay) {
   return new uPlot(shared, data, plot);
 }
 
-/** Keep 0 in view, and some room above the highest value. */
+/** Return the range of the vertical axis: it includes 0, and has room above the highest value. */
 function rangeOf(data) {
   const values = data.slice(1).flat().filter((one) => one !== null && one !== undefined);
   const low = Math.min(0, ...values);
@@ -158,7 +158,7 @@ function priceOptions(uPlot, figure, days) {
   };
 }
 
-/** Shade the band of a day that was out of stock, darker if the day doesn't count as demand. */
+/** Shade a day that was out of stock: dark for `out` (it doesn't count as demand), light for `part`. */
 function shade(chart, day) {
   const isOut = day.marks.includes("out");
   if (!isOut && !day.marks.includes("part")) return;
@@ -204,7 +204,7 @@ function corners(ctx, first, ...others) {
   for (const corner of others) ctx.lineTo(...corner);
 }
 
-/** Let the keyboard move through the days, as a slider, whose value screen readers announce. */
+/** Make the chart a slider: arrow keys choose a day, and screen readers announce its text. */
 function makeSlider(plot, figure, days, chart) {
   const last = days.length - 1;
   plot.tabIndex = 0;

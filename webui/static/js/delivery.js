@@ -1,6 +1,6 @@
-// Receiving with a scanner: each scan of an item adds one unit to its line, or the units of a case.
-// SKUs and the codes of the page's items work without a network; any other code needs the server.
-// Without this script people type the same numbers into the same fields.
+// Receiving with a scanner: each scan adds one unit to the line of its item, or the units of a case.
+// SKUs and codes of the page's items work without a network. For any other code, the script asks the
+// server. Without this script, people type the same numbers into the same fields.
 import { counted, text } from "./frame.js";
 
 export function startDelivery() {
@@ -12,7 +12,7 @@ export function startDelivery() {
   const field = form.querySelector("[data-pick-field]");
   const said = form.querySelector("[data-pick-said]");
   const codes = new Map(Object.entries(JSON.parse(strip.dataset.codes)));
-  // Until this script listens, a scan in this field would have no effect.
+  // The field is disabled until now, because a scan would have had no effect before this script ran.
   field.disabled = false;
   field.focus();
   field.addEventListener("keydown", async (event) => {
@@ -27,7 +27,7 @@ export function startDelivery() {
   });
 }
 
-/** Return SKU and units of a code of this page, or undefined. */
+/** Return [SKU, units of one scan] of a code of this page, or undefined. */
 function known(form, codes, code) {
   if (rowsOf(form, code).length) return [code, 1];
   return codes.get(/^[0-9]{8,14}$/.test(code) ? code.padStart(14, "0") : code.toUpperCase());
@@ -46,7 +46,7 @@ async function ask(form, strip, code) {
   }
 }
 
-/** Return why a code adds nothing. The page has only the first lines of a very long order. */
+/** Return the message for a code that adds nothing. The page has only the first lines of a very long order. */
 function missing(strip, code) {
   if ("more" in strip.dataset) return text("{code} is not on this page. Nothing was added. It may be on a further line of this order: receive the lines of this page first.", { code });
   return text("{code} is not on this order. Nothing was added. Keep it separate and ask the buyer.", { code });
@@ -56,7 +56,10 @@ function rowsOf(form, sku) {
   return [...form.querySelectorAll("[data-sku]")].filter((row) => row.dataset.sku === sku);
 }
 
-/** Add units to the first incomplete line of `sku`; return a message with the new count. Damaged units have arrived, too. */
+/**
+ * Add units to the first incomplete line of `sku`, or to its first line if all are complete. Damaged
+ * units count as arrived. Return a message with the new count.
+ */
 function add(form, sku, scanned) {
   const rows = rowsOf(form, sku);
   const incomplete = rows.find((row) => units(row.querySelector("[data-received]")) + units(row.querySelector("[data-damaged]")) < expected(row));

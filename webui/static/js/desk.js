@@ -1,5 +1,5 @@
-// Desks and the system page poll for changes. While a person works in a list, it stays as it is, and
-// a button offers the changes.
+// Desks and the page System ask the server for changes repeatedly. While a person works in a list, the
+// list stays as it is, and a button offers the changes.
 import { text } from "./frame.js";
 import { CARD, keepPlace } from "./place.js";
 import { POLL, say, swap } from "./swap.js";
@@ -23,9 +23,9 @@ function startReload() {
 }
 
 /**
- * Submit a filter form when a value is chosen. On a closed select, each arrow or letter key is a
- * change of its own, so a person who chooses with such keys ends the choice with Enter, or by leaving
- * the form: the list must not differ from its filters.
+ * Submit a filter form when a person chooses a value, so that the list never differs from its
+ * filters. On a closed select, each arrow or letter key changes the value. So within a second after
+ * such a key, don't submit: wait until the person presses Enter or leaves the form.
  */
 function startFilter(form) {
   let typedAt = -Infinity;
@@ -41,7 +41,8 @@ function startFilter(form) {
       event.preventDefault();
       submit();
     }
-    // These keys open the list. Choosing from it is one change. Within a name, a space is a letter.
+    // These keys open the list, where a choice is one change. But a space is a letter of a name if the
+    // person is typing one.
     const opens = event.key === "F4" || event.altKey || (event.key === " " && !isTyping());
     if (opens) typedAt = -Infinity;
     else if (CHOOSES.test(event.key)) typedAt = performance.now();
@@ -85,11 +86,11 @@ function startVersion() {
 /** Return true if the person works in the list (opened, focused or changed a part) or paused it. */
 function isBusy(desk) {
   const at = document.activeElement;
-  // A decision moves the focus to the next card. That alone doesn't mean that the person works in the list.
+  // The focus on a whole card doesn't count, because each decision moves the focus to the next card.
   if (isPaused() || (desk.contains(at) && !at.matches(CARD))) return true;
   if (desk.querySelector("details[open]:not([data-section]), [role=alert], [aria-busy=true], [aria-expanded=true]")) return true;
   return [...desk.querySelectorAll("input")].some((input) =>
-    // Compare checkboxes by `checked`. Without a value attribute, their value is "on", but their default value "".
+    // Compare checkboxes by `checked`: their `value` doesn't change when a person ticks them.
     ["checkbox", "radio"].includes(input.type)
       ? input.checked !== input.defaultChecked
       : input.value !== input.defaultValue,
@@ -101,7 +102,7 @@ function startPoll() {
   if (!part) return;
   every(Number(part.dataset.poll), async () => {
     const here = document.getElementById(part.id);
-    // The newest version of the part may need no further polling.
+    // The part may have been replaced by one without `data-poll`, which has no more changes to show.
     if (!("poll" in here.dataset)) return;
     const isFree = () => !isPaused() && !here.contains(document.activeElement);
     if (isFree()) await swap(location.href, `#${part.id}`, isFree, POLL);

@@ -1,5 +1,5 @@
-// Details of a row open below it. Without this script the link loads the page with the details; with
-// the script only the list is replaced, and the row keeps its position on the screen.
+// Details of a row open below the row. Without this script, the link loads the page with the details.
+// With it, only the list is replaced, and the row keeps its position on the screen.
 import { swap } from "./swap.js";
 
 export function startExpand() {

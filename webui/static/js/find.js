@@ -1,4 +1,4 @@
-// Pages Find and Scan: the camera, the next scan, and the items looked up on this device.
+// Pages Find and Scan: the camera, the search field, and the products looked up on this device.
 import { startCamera } from "./camera.js";
 import { store } from "./frame.js";
 
@@ -27,7 +27,7 @@ function startScanner(form, field) {
   });
 }
 
-/** After a choice by pointer, focus the search again: next, the person types or scans. */
+/** Focus the search field after a choice with the mouse or a finger: the person types or scans next. */
 function startStore(form, field) {
   let byKeys = false;
   form.addEventListener("keydown", () => (byKeys = true));

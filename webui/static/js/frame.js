@@ -53,7 +53,7 @@ export function names() {
   return kept === null ? null : kept.split("\n").filter(Boolean);
 }
 
-/** Keep these names, newest first. Null deletes them: the device is of one person again. */
+/** Store these names, newest first. With null, delete them, because the device belongs to one person again. */
 export function keepNames(people) {
   if (people === null) localStorage.removeItem(NAMES);
   else store(NAMES, people.slice(0, MOST_NAMES).join("\n"));
@@ -76,7 +76,7 @@ function startToasts() {
   document.addEventListener("keydown", (event) => {
     if (event.key === "Escape") box?.lastElementChild?.remove();
   });
-  // It keeps its space in the page then, so that nothing moves under the pointer.
+  // The box keeps its space in the page afterwards, so that nothing moves under the pointer.
   if (box && !box.querySelector(".error")) setTimeout(() => box.removeAttribute("data-new"), NEW_MS);
 }
 
@@ -95,7 +95,7 @@ function closingButton(label, close) {
   return button;
 }
 
-/** `data-dialog="id"` opens a dialog, `data-expand="id"` the detail of a row. */
+/** Open dialogs and details: `data-dialog="id"` opens a dialog, `data-expand="id"` the detail of a row. */
 function startDialogs() {
   document.addEventListener("click", (event) => {
     const opener = event.target.closest("[data-dialog], [data-expand]");
@@ -105,7 +105,7 @@ function startDialogs() {
   });
 }
 
-/** Return true for a click on the backdrop. It has the dialog as its target, like one on the dialog's margin. */
+/** Return true for a click outside of the dialog. Its target is the dialog, too, so compare positions. */
 function isOutside({ target, clientX, clientY }) {
   const { left, right, top, bottom } = target.getBoundingClientRect();
   return clientX < left || clientX > right || clientY < top || clientY > bottom;
@@ -141,9 +141,9 @@ function startFilters() {
 }
 
 /**
- * Suppress a second click on a command for 10 s. Correctness does not depend on it, because the
- * ledger recognises the command's id. A browser reports neither a request that a person stops nor
- * the end of a download, so no event could end the suppression.
+ * Suppress a second click on a command for 10 s. Correctness does not depend on this, because the
+ * ledger recognises the command's id. A time ends the suppression, because there is no event for it:
+ * a browser doesn't report that a person stopped a request, or that a download has ended.
  */
 function startOnce() {
   document.addEventListener("submit", (event) => {
@@ -161,7 +161,7 @@ function startOnce() {
   });
 }
 
-/** Let the mouse wheel scroll the page. Over a focused number, browsers would change the number instead. */
+/** Let the mouse wheel scroll the page. Over a focused number field, it would change the number instead. */
 function startWheel() {
   const leave = ({ target }) => target.type === "number" && target === document.activeElement && target.blur();
   document.addEventListener("wheel", leave, { passive: true });

@@ -1,4 +1,4 @@
-// Fetch the part of the page again while a request is open, so that it shows the progress.
+// The page History fetches its part `#work` every 2 s while a request is open, to show the progress.
 import { text } from "./frame.js";
 import { POLL, say, swap } from "./swap.js";
 

@@ -1,12 +1,13 @@
-// Entries of counting sheets that the server has not acknowledged. This device keeps them, until the
-// server has stored them or a person removes them. A sheet that was handed in elsewhere takes no more
-// entries, so its page shows those that came too late.
+// Entries (scanned code and units) of counting sheets that the server has not acknowledged. This
+// device keeps an entry until the server has stored it or a person removes it. If another device hands
+// the sheet in, the server takes no more entries of it. Then its page shows the entries that came too
+// late.
 import { counted, store, text } from "./frame.js";
 
 const ENTRY = /^inventory-scan-([0-9]+)-/;
 export const BATCH = 50; // the most entries of one request
 
-/** Return the prefix of the names under which the entries of a sheet are stored. */
+/** Return the beginning of the names under which `localStorage` has the entries of a sheet. */
 export function prefixOf(sheet) {
   return `inventory-scan-${sheet}-`;
 }
@@ -41,8 +42,8 @@ function entryOf(kept) {
 }
 
 /**
- * Send entries to the sheet of a form. The promise fails if there is no network. `ageOf` returns the
- * milliseconds since the scan of an entry.
+ * Send entries to the sheet of a form, and return a promise of the response. It fails without a
+ * network. `ageOf` returns the milliseconds since the scan of an entry.
  */
 export function sendEntries(form, batch, ageOf = ({ at }) => Math.max(0, Date.now() - at)) {
   const entries = batch.map((entry) => ({ id: entry.id, sku: entry.sku, units: entry.units, age_ms: ageOf(entry) }));
@@ -71,8 +72,8 @@ export async function startLateEntries() {
 }
 
 /**
- * Forget the entries that the sheet has: the server stored them, but its answer was lost. Return
- * false if the server doesn't answer: nobody then knows which entries are part of a count.
+ * Delete the entries of this device that the server has already stored, because its answer was lost.
+ * Return false if the server doesn't answer: then nobody knows which entries are part of a count.
  */
 async function forgetStored(form, prefix) {
   const entries = keptEntries(prefix);

@@ -1,12 +1,13 @@
-// Keyboard shortcuts: ? shows them all, / searches, g and a key opens a desk, j and k move by rows,
-// x ticks a row or a closed group, a orders what is ticked, u undoes it. Fields ignore them. A switch
-// disables them, because speech input and unsteady hands press single keys by accident (WCAG 2.1.4).
+// Keyboard shortcuts. ? shows all of them, / focuses the search, g and a letter open a desk. j and k
+// focus the next and previous row, x ticks it, a orders the ticked rows, u undoes the order. In fields,
+// these keys have no such effect. A switch disables them, because speech input and unsteady hands press
+// single keys by accident (WCAG 2.1.4).
 
 import { store } from "./frame.js";
 
 const SWITCH = "inventory-single-keys";
-// Keys that change something. A scanner that types outside of a field, or a held key, must not press
-// them. So such a key acts only if no other key comes within SCAN_MS: scanners type faster, people slower.
+// Keys that change something. A scan outside of a field, or a key that is held down, must have no
+// effect. So such a key acts only if no other key comes within SCAN_MS: scanners type faster, people slower.
 const ACTS = new Map([["x", tick], ["a", order], ["u", undo]]);
 const SCAN_MS = 100;
 
@@ -66,7 +67,7 @@ function focusSearch(event) {
   field.select();
 }
 
-// Rows, and groups that are closed: the summary stands for all rows of its group.
+// Elements that j and k focus: rows, and the summaries of closed groups.
 const STOPS = "tbody th a, article header a, [data-section]:not([open]) > summary";
 
 /** Focus the next row or closed group, or the previous one; from elsewhere the first or the last. */
@@ -93,7 +94,7 @@ function boxHere() {
   return here?.closest("tr, article")?.querySelector("input[type=checkbox]");
 }
 
-/** Press the bar's main button for the ticked rows; if none is ticked, for the focused row or group. */
+/** Press the bar's main button for the ticked rows. If none is ticked, tick the focused row or group first. */
 function order() {
   const form = document.querySelector("form[data-picks]");
   if (!form) return;

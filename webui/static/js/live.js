@@ -1,6 +1,5 @@
-// Live cells and the freshness pill.
-// The server sends the age of its newest heartbeat, and this page only adds monotonic time. The
-// clock of the phone is never used.
+// Live cells, and the pill with the age of the figures. The server sends the age each second. The page
+// adds the time since then by its monotonic clock, because the clock of a device can be wrong.
 import { text } from "./frame.js";
 
 const LIVE_MS = 3_000;
@@ -23,7 +22,7 @@ const state = {
   retry: 0,
 };
 
-const marked = new WeakMap(); // the timer that ends the mark, by cell
+const marked = new WeakMap(); // {cell: timer that ends its highlight}
 
 export function startLive() {
   const pill = document.getElementById("pill");
@@ -41,7 +40,7 @@ function wantedUrl() {
   return document.querySelector("main [data-live]")?.dataset.live ?? document.body.dataset.live;
 }
 
-/** Connect, and show an age only after a new event: some monotonic clocks stop while the device sleeps. */
+/** Connect. Show no age before the next event, because some monotonic clocks stop while the device sleeps. */
 function check() {
   state.checking = true;
   state.checkedAt = performance.now();
@@ -67,7 +66,7 @@ function connect() {
   source.addEventListener("error", async () => {
     // The browser retries a broken stream, but not a refused one.
     if (source.readyState !== EventSource.CLOSED || source !== state.source) return;
-    // The session has ended while this page was hidden, for example: the server shows the login.
+    // For example, the session has ended while this page was hidden. A reload shows the login.
     if (await isForbidden(source.url)) return location.reload();
     if (source !== state.source) return;
     state.retryMs = Math.min(RETRY_MOST_MS, state.retryMs * 2);
@@ -75,7 +74,7 @@ function connect() {
   });
 }
 
-/** Return true if the server refuses the stream to this person. The event source doesn't say why it ended. */
+/** Return true if the server refuses the stream to this person. An `EventSource` doesn't report the status. */
 async function isForbidden(url) {
   const asked = new AbortController();
   try {
@@ -97,7 +96,7 @@ function heard({ age_ms: ageMs, as_of: asOf, partitions }) {
   state.retryMs = 500;
 }
 
-/** Update the as-of time of every row; heartbeats advance it without sales, too. */
+/** Update the as-of time of every row. Heartbeats advance it even if nothing is sold. */
 function showAsOf(partitions) {
   for (const [number, moment] of Object.entries(partitions)) {
     for (const cell of document.querySelectorAll(`[data-partition="${number}"] [data-f="as_of"]`)) {
@@ -147,7 +146,7 @@ function take(patches) {
   }
 }
 
-/** Find all rows at once: a search for each key would go through the whole page. */
+/** Return a map from each key to its rows. A search per key would go through the whole page each time. */
 function rowsByKey() {
   const rows = new Map();
   for (const row of document.querySelectorAll("[data-key]")) {
@@ -162,7 +161,7 @@ function apply(rows, patch) {
   const [generation, offset] = patch.position;
   for (const row of rows) {
     const seen = [Number(row.dataset.generation), Number(row.dataset.offset)];
-    // Skip positions that are older than the one on screen.
+    // Skip a patch that isn't newer than the row.
     if (generation < seen[0] || (generation === seen[0] && offset <= seen[1])) continue;
     row.dataset.generation = generation;
     row.dataset.offset = offset;
@@ -171,7 +170,7 @@ function apply(rows, patch) {
   }
 }
 
-/** Drop the price of a record that is older than the page, which has the ledger's price. */
+/** Return the patch, without its price if the row already has the ledger's price of a later time. */
 function withoutOlderPrice(row, patch) {
   if (patch.priced_at_us >= Number(row.dataset.pricedAt)) {
     row.dataset.pricedAt = patch.priced_at_us;
@@ -181,7 +180,8 @@ function withoutOlderPrice(row, patch) {
   return { ...patch, cells };
 }
 
-// A text is only written if it differs: writing an equal one would lay out the table again.
+// Return true if a figure has changed. Don't write equal texts: each write makes the browser lay out the
+// table again.
 function writeCells(row, { cells, status }) {
   let changed = false;
   for (const cell of row.querySelectorAll("[data-f]")) {
@@ -197,7 +197,7 @@ function writeCells(row, { cells, status }) {
   return changed;
 }
 
-// A new text node would make the browser compute the styles of its cell again.
+// Change the existing text node: a new one makes the browser compute the styles of the cell again.
 function write(cell, shown) {
   const node = cell.firstChild;
   if (node?.nodeType === Node.TEXT_NODE && !node.nextSibling) node.data = shown;
@@ -212,7 +212,7 @@ function writeStatus(cell, [code, word, meaning]) {
   shown.textContent = word;
 }
 
-/** Mark the cell for a second. An animation would paint each frame while many rows change. */
+/** Highlight the cell for a second. No animation: while many rows change, it would be painted all the time. */
 function highlight(cell) {
   clearTimeout(marked.get(cell));
   cell.classList.add("fresh");

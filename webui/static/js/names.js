@@ -1,4 +1,4 @@
-// The login of a shared device: its people by name, so that only the password is typed.
+// The login of a shared device. It has a button for each person, who then types only the password.
 
 import { keepNames, names } from "./frame.js";
 

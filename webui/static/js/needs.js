@@ -10,7 +10,7 @@ export function startNeeds() {
   startSends();
 }
 
-/** Show the page of a need below its row. Without this script the link opens that page. */
+/** Show the details of a need below its row. Without this script, the link opens the page of the need. */
 function startDetails() {
   document.addEventListener("click", (event) => {
     const link = event.target.closest("a[data-need]");
@@ -66,11 +66,11 @@ async function fetched(url) {
     const need = page.getElementById("need");
     return need && document.adoptNode(withOwnIds(need));
   } catch {
-    return null; // offline: the browser's own page of the need says so
+    return null; // offline: the caller opens the link, and the browser reports the lost connection
   }
 }
 
-/** Make the ids of a need's details unique: the details of several needs can be open. */
+/** Make the ids in a need's details unique, because the details of several needs can be open. Return `need`. */
 function withOwnIds(need) {
   need.removeAttribute("id");
   const choices = need.querySelector("datalist");
@@ -81,7 +81,7 @@ function withOwnIds(need) {
   return need;
 }
 
-/** Keep the routine section open or closed while the list is replaced. */
+/** Keep the section Routine open or closed when the list is replaced. */
 function startSections() {
   let kept = null;
   document.addEventListener(
@@ -99,7 +99,7 @@ function startSections() {
   }).observe(around, { childList: true });
 }
 
-/** Count down to the deadlines, then ask for the outcome until no send waits any more. */
+/** Count down to the end of each send's ten seconds. Then fetch the notices until no send waits. */
 function startSends() {
   let deadlines = new Map();
   const read = () => {
@@ -125,7 +125,7 @@ function startSends() {
   if (deadlines.size) turn();
 }
 
-/** Replace the notices; a focus that was in them stays there. */
+/** Replace the notices of sends, and keep the focus in them. Return true if this worked. */
 async function refresh() {
   let hadFocus = false;
   const isFree = (here) => {

@@ -1,5 +1,5 @@
-// Picking many rows at once: the bar shows how many rows are ticked, their money and suppliers. The
-// server computes every amount again; the bar only adds up what the rows display.
+// Picking many rows at once: the bar shows the number, value and suppliers of the ticked rows. The bar
+// only adds up the values in the rows. The server computes every amount again.
 import { counted, text } from "./frame.js";
 
 const PICK = "[name=pick]";
@@ -19,9 +19,9 @@ export function startPick() {
   document.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && event.target.matches("input") && event.target.form?.matches("[data-picks]")) event.preventDefault();
   });
-  // The bar gives the number of ticked rows in closed groups.
+  // Update the bar, which has the number of ticked rows in closed groups.
   document.addEventListener("toggle", (event) => event.target.matches?.("[data-section]") && tell(), true);
-  // Open the details around a field that the browser refuses, or its reason stays invisible.
+  // Open the details around a field that the browser refuses: otherwise nobody sees the reason.
   document.addEventListener(
     "invalid",
     (event) => event.target.closest("details")?.setAttribute("open", ""),
@@ -52,7 +52,7 @@ function money(minor, form) {
   return `${form.dataset.currency ?? ""}${amount}`;
 }
 
-/** Return the packs that are typed in a row; 0 while the field has no number. */
+/** Return the number of packs that is typed in a row, or 0 without a valid number. */
 function packsOf(row) {
   const field = row.querySelector("input[type=number]");
   return field && field.validity.valid ? Number(field.value) : 0;
@@ -83,7 +83,7 @@ function belowMinimum(rows) {
   return [...groups.values()].filter((left) => left > 0).length;
 }
 
-/** Offer to send below a minimum only if a picked order needs it. */
+/** Show the checkbox *below the minimum* only if the picked rows make an order below a supplier's minimum. */
 function tellMinimum(form, rows) {
   const label = form.querySelector("[data-below]");
   const orders = belowMinimum(rows);

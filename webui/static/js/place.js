@@ -4,8 +4,8 @@
 export const CARD = '[id][tabindex="-1"]';
 
 /**
- * Record the cards in view and the focused one; return a function that restores both. If a card has
- * gone by then, that function uses the next remaining one instead.
+ * Return a function that restores the scroll position and the focused card after the list was
+ * replaced. If the card is gone by then, the function uses the next card that is still there.
  */
 export function keepPlace(list) {
   const cards = [...list.querySelectorAll(CARD)];

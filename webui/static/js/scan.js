@@ -7,13 +7,13 @@ import { swap } from "./swap.js";
 
 const ASK = "inventory-scan-ask"; // present on a device whose people type the units after each scan
 const SHOWN = 12;
-const LONGEST_MS = 72 * 3_600_000; // the server takes no greater age
+const LONGEST_MS = 72 * 3_600_000; // the server accepts no entry that is older
 const RETRY_MS = [500, 1_000, 2_000, 5_000];
 
 export function startScan() {
   const form = document.querySelector("form[data-scan]");
   document.querySelector("[data-close-refused]").addEventListener("click", closeRefused);
-  // The bar at the bottom would cover the field for a list.
+  // Without scrolling, the bar at the bottom would cover the opened field for many items.
   document.querySelector("details.many").addEventListener("toggle", (event) => event.target.scrollIntoView({ block: "nearest" }));
   const queue = new Queue(form);
   startForm(form, queue);
@@ -57,7 +57,7 @@ function startForm(form, queue) {
   form.noValidate = true;
   sku.required = false;
   units.required = false;
-  // The field may hold the item to count again: the first scan replaces it, Add counts it.
+  // For a recount, the field already has the SKU. A scan replaces it, and the button Add counts it.
   if (sku.value) sku.select();
   document.addEventListener("keydown", (event) => {
     if (event.key !== "F2") return;
@@ -76,8 +76,9 @@ class Question {
   }
 
   /**
-   * Ask at once, and again in other words if the server knows the code as that of a case. `typed` is
-   * the refused text of the units field. It may be the next code, scanned into the wrong field.
+   * Ask for the units of `code`. If the server answers that the code is that of a case, ask for the
+   * number of cases instead. `typed` is the refused text of the units field, for example the next
+   * code, if it was scanned into this field.
    */
   async put(code, typed) {
     this.end();
@@ -94,7 +95,7 @@ class Question {
   }
 }
 
-/** Return why a text is no number of units, as a sentence before a question, or an empty text. */
+/** Return a sentence why the typed text is no number of units; an empty text if nothing was typed. */
 function refusedUnits(typed) {
   if (!typed) return "";
   const reason = /^[0-9]{8,}$/.test(typed)
@@ -117,7 +118,7 @@ async function unitsOf(address, code) {
 function startEnd(queue) {
   const end = document.querySelector("form[data-scan-end]");
   if (!end) return;
-  // In the capture phase, before the double-click guard of frame.js sees this click.
+  // Listen in the capture phase, so that `startOnce` of frame.js doesn't count this submission.
   document.addEventListener(
     "submit",
     (event) => {
@@ -213,18 +214,19 @@ class Queue {
       showSum();
       showNames();
     }
-    // `send` is sending entries that were scanned while the tallies loaded. It calls `settle` again afterwards.
+    // Entries were scanned while the tallies loaded. `send` sends them, and then calls `settle` again.
     if (!this.isEmpty || !this.whenEmpty) return;
     const then = this.whenEmpty;
     this.whenEmpty = null;
-    // Handing in leaves the page, and the person would never see the refusal.
+    // Don't hand in the sheet after a refusal: the next page would not show the reason.
     if (!this.refusedMeanwhile) then();
     else this.tell(counted("{number} entry was not saved, so the sheet was not handed in. Look at the reason, then hand the sheet in.", "{number} entries were not saved, so the sheet was not handed in. Look at the reasons, then hand the sheet in.", this.refusedMeanwhile));
   }
 
   /**
-   * Return the milliseconds since the scan. The clock of the device counts while the device sleeps,
-   * but it may be set meanwhile. If this age can't be true, use the age on the clock of this page.
+   * Return the milliseconds since the scan, by the clock of the device, which also counts while the
+   * device sleeps. If this age is impossible, because somebody has set the clock, use the monotonic
+   * clock of this page.
    */
   ageOf({ id, at }) {
     const age = Date.now() - at;
@@ -258,8 +260,9 @@ class Queue {
   }
 
   /**
-   * Load the page of the sheet, which was handed in elsewhere. It shows the entries that came too
-   * late. Return false if only this page has some entries, because the storage is full: it stays.
+   * Load the page again, because another device has handed the sheet in. The page then shows the
+   * entries that came too late. If the storage is full and only this page has some entries, don't
+   * load it, and return false.
    */
   leave(stored) {
     this.forget(stored);
@@ -285,7 +288,7 @@ class Queue {
       // The server has replaced the code of a package by its SKU, and cases by units.
       this.show({ ...entry, cases: entry.units, ...stored.get(entry.id) }, row ? "not saved" : "saved");
     }
-    // A refusal of an empty sheet, for example, is no longer true.
+    // Remove the refusal above the form: "the sheet is empty", for example, isn't true any more.
     if (this.saved) document.querySelector("[data-refusal]")?.remove();
     this.tell(this.isEmpty ? text("{saved} saved.", { saved: this.saved }) : text("{saved} saved, {number} on the way.", { saved: this.saved, number: this.length }));
   }
@@ -322,7 +325,7 @@ class Queue {
   }
 }
 
-/** Update the sum in the bar. The bar itself stays, so that a click on its button never misses. */
+/** Update the sum in the bar. Don't replace the bar, so that its button stays under the pointer. */
 function showSum() {
   const line = document.querySelector("[data-sheet-sum]");
   if (line) line.textContent = document.getElementById("tallies").dataset.sum;

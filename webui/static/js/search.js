@@ -1,5 +1,5 @@
-// A list updates while a person types; the address always matches the shown list. With
-// data-search-on="submit", it updates when they press Enter.
+// A list updates while a person types, and the address in the browser then has the same filters. With
+// data-search-on="submit", the list updates when the person presses Enter.
 import { counted } from "./frame.js";
 import { say, swap } from "./swap.js";
 
@@ -16,9 +16,9 @@ export function startSearch(live) {
     const filled = [...new FormData(form)].filter(([, text]) => text !== "");
     const query = new URLSearchParams(filled).toString();
     const url = query ? `${form.action}?${query}` : form.action;
-    // Responses can overtake each other: show only that of the newest request.
+    // Responses can arrive in another order than the requests. Show only that of the newest request.
     if (!(await swap(url, form.dataset.search, () => mine === newest))) {
-      // Without an answer, the old list would look like the answer to a scan or a chosen filter.
+      // After a failed request, load the page: the old list would look like the result of the scan or filter.
       if (isChosen && mine === newest) location.assign(url);
       return;
     }

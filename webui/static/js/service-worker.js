@@ -1,5 +1,5 @@
-// Responses for this device without a network: the frame's files, the last stock list, and a page
-// about the lost connection. With a network no response comes from this store.
+// Responses for a device without a network: the files of the frame, the last stock list, and a page
+// that explains the lost connection. With a network, all responses come from the server.
 //
 // The header Keep-Offline marks responses that may be stored. A logout or a visit of the login page
 // deletes them, so that the next person at this device doesn't see them.
@@ -7,7 +7,7 @@
 const FILES = "files-2";
 const LIST = "list-1";
 const KEPT = "/kept-list";
-const LONGEST_MS = 12 * 3_600_000; // a session lasts no longer
+const LONGEST_MS = 12 * 3_600_000; // the default of the longest session
 const STATIC = "/static/";
 const FRAME = [
   "/offline/",
@@ -36,7 +36,7 @@ self.addEventListener("fetch", (event) => {
 async function takeOver() {
   const names = await caches.keys();
   await Promise.all(names.filter((name) => ![FILES, LIST].includes(name)).map((name) => caches.delete(name)));
-  // Send the request of a page while this script starts.
+  // With this setting, the browser requests a page at once, and not only after this script has started.
   await self.registration.navigationPreload?.enable();
   await self.clients.claim();
 }

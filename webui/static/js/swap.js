@@ -1,13 +1,13 @@
 // Replace a part of this page by the same part of a freshly fetched one.
 
-/** Header of requests that no person has caused. The server doesn't count them as use of the session. */
+/** Header of requests that a script repeats. The server doesn't count them as use of the session. */
 export const POLL = { "X-Poll": "1" };
 
 /**
- * Replace `selector` by the same element of `url`, and each element with `data-beside` = id of that
- * element (tabs, totals), so that they agree with the list. Return false if the fetch failed, or if
- * `wanted` returns false afterwards, because a person has begun to work in the element meanwhile.
- * Pass `POLL` as `headers` if no person has caused the request.
+ * Replace the element `selector` by the same element of the page `url`. Also replace the elements that
+ * belong to it, such as tabs and totals: their `data-beside` is its id. Return false if the request
+ * failed, or if `wanted` returns false after the response, for example because a person has begun to
+ * work in the element. Pass `POLL` as `headers` if a script repeats the request.
  */
 export async function swap(url, selector, wanted = () => true, headers = {}) {
   const here = document.querySelector(selector);
@@ -43,7 +43,7 @@ const QUIET_MS = 10_000;
 let spokenAt = -Infinity;
 let speaking = 0;
 
-/** Announce a sentence to screen readers, at most one in ten seconds: then the newest one. */
+/** Announce a sentence to screen readers, at most one every 10 s. Of several sentences, announce the newest. */
 export function say(sentence) {
   const line = document.getElementById("polite");
   if (!line) return;

@@ -1,6 +1,5 @@
-// Hide fields of a form that the rules don't read with its current choices. Hidden fields are
-// not sent, so their columns keep the default. Without this script every field is shown, which is
-// harmless.
+// Hide the fields of a form that the rules don't use with its present choices. Hidden fields are not
+// sent, so their columns get the default. Without this script, every field is visible.
 
 export function startUses() {
   const form = document.querySelector("form[data-uses]");
