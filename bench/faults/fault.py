@@ -21,7 +21,7 @@ class Expected:
     """Two checks of the damage that one fault causes.
 
     `is_broken` returns True while the damage exists. `is_shown` returns True if the output of
-    `inventory status` is right for this damage. It usually has to mention the damage.
+    `inventory status` is right for this damage. Most outputs are right if they mention the damage.
     """
 
     is_broken: Check

@@ -70,9 +70,9 @@ class Plan:
 class Report:
     """The result of a run.
 
-    `fresh_s` has, by kind of fault, the seconds after each fault until workers showed the last sale
-    of every probe key, or None if they were not measured. `verified` is the report of the final
-    `verify`.
+    `fresh_s` has a list for each kind of fault. An entry has the seconds after one fault until
+    workers showed the last sale of every probe key, or None without a measurement. `verified` is
+    the report of the final `verify`.
     """
 
     seed: int

@@ -1,8 +1,8 @@
 """The log that the sinks read: facts of a generated retailer, and the records that workers write.
 
-The workers' engine folds the facts in this process. It writes its records into the partition of
-their facts, in the order and with the headers of a worker. The records are not in transactions, so
-no transaction markers take offsets, and a position is a number of records.
+The workers' engine folds the facts in this process. It writes the resulting records into the
+partition of their facts, in the order and with the headers of a worker. The records are not in
+transactions. So no transaction markers take offsets, and an offset is a number of records.
 """
 
 import asyncio

@@ -54,9 +54,9 @@ Figures = Mapping[str, int]
 class Place:
     """The services that the sinks use, and the home of their files.
 
-    `start` takes the name of a service, arguments and a file. It runs Python with the arguments in
-    the environment of the service, and writes the output into the file. `database_url` is the
-    address for a superuser.
+    `start` takes the name of a service, arguments and a file. `start` runs Python with these
+    arguments in the environment of the service, and writes the output into the file. With
+    `database_url`, the bench connects to Postgres as a superuser.
     """
 
     bootstrap: str

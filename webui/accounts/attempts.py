@@ -1,8 +1,8 @@
 """Limits on guessing passwords and codes, with counters that all web processes share.
 
 A source is a network address. After five wrong passwords for an account from one source, the
-account is blocked for that source only. A browser that has logged in to the account before can
-still log in, and so can people at other sources. Each attempt is counted before the password is
+account is blocked for that source only. The person can still log in from other sources, and with a
+browser that has logged in to the account before. Each attempt is counted before the password is
 compared, so parallel requests can't exceed a limit.
 
 The method is described in OWASP's "Slow Down Online Guessing Attacks with Device Cookies".

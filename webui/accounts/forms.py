@@ -73,13 +73,13 @@ class CodeForm(forms.Form):
 
 
 class FactorForm(forms.Form):
-    """A change of one's own second factor; `action` is `enrol` or `remove`. Both need a code."""
+    """A change of one's own second factor, with a code: `action` is `enrol` or `remove`."""
 
     action = forms.CharField(required=False, strip=False)
 
 
 class NewPasswordForm(forms.Form):
-    """A new password, typed twice. Both must be equal. Validators check the password later."""
+    """A new password, typed twice equally. The view checks the rules for passwords afterwards."""
 
     password = forms.CharField(required=False, strip=False)
     again = forms.CharField(required=False, strip=False)

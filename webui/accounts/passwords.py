@@ -38,8 +38,8 @@ class NoKnownWords:
     def validate(self, password: str, user: User | None = None) -> None:
         """Raise ValidationError if fewer than eight characters remain without known words.
 
-        This method removes from the password the words in `WORDS` (which include the roles), the
-        words of the company's name, and those of the user's name.
+        Known words are those in `WORDS`, for example the roles, and the words of the company's name
+        and of the user's name.
         """
         company = re.findall(r"\w{3,}", settings.COMPANY_NAME.lower())
         name = [] if user is None else re.findall(r"\w{3,}", user.get_username().lower())
@@ -61,7 +61,7 @@ class NoKnownWords:
 
 
 class NoDecoratedCommon(CommonPasswordValidator):
-    """Validator that refuses common passwords, also with digits and signs, repeated, or in pairs.
+    """Validator that refuses common passwords with digits and signs around them, and pairs of them.
 
     Of Django's 20,000 common passwords only 190 have 12 characters. People lengthen shorter ones:
     `sunshine2026!`, `dragondragon`, `princess-sunshine`.
@@ -88,7 +88,8 @@ class NoDecoratedCommon(CommonPasswordValidator):
     def _is_of_two(self, text: str) -> bool:
         """Return True for two common passwords in a row, and for one part that is repeated.
 
-        Each of the two passwords has at least 4 characters. The repeated part has at most 8.
+        Examples are `dragonprincess` and `abcabcabc`. Each of the two passwords has at least 4
+        characters, the repeated part at most 8.
         """
         cuts = range(4, len(text) - 3)
         halves = any(text[:cut] in self.passwords and text[cut:] in self.passwords for cut in cuts)

@@ -1,7 +1,7 @@
 """Events of decisions: pages that continue after a cursor, and the same events as a stream.
 
-A stream reads Postgres once a second, because events of decisions are rows there, and not records
-of the changelogs that open pages follow. Each time, one synchronous function reads token, stores
+A stream reads Postgres once a second. It doesn't follow the changelogs, as open pages do, because
+events of decisions are rows in Postgres. Each time, one synchronous function reads token, stores
 and events. Then it closes the database connection, so an open stream holds none while it waits.
 """
 

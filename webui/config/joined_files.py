@@ -45,7 +45,7 @@ class _Lines:
 
 
 def join_script(entry: Path) -> Script:
-    """Return `entry` with all modules that it imports, imported ones first.
+    """Return `entry` joined with all modules that it imports, each after the modules it imports.
 
     Each module becomes a function with its own scope that returns the exports.
 

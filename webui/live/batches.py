@@ -19,8 +19,8 @@ A = TypeVar("A")
 class Batches(Generic[Q, A]):
     """One thread that answers questions in batches of up to `most`.
 
-    Questions that arrive during a batch wait for the next one. `read` returns one answer per
-    question, in order. It runs in the thread and closes its database connection itself.
+    Questions that arrive during a batch wait for the next one. `read` runs in the thread. It
+    returns one answer per question, in order, and has to close its database connection.
     """
 
     def __init__(self, name: str, read: Callable[[Sequence[Q]], Sequence[A]], most: int) -> None:

@@ -1,8 +1,8 @@
 """The consumer that copies the workers' changelog into the hub of a web process.
 
 The consumer has no group, because every web process reads every partition. It reads only committed
-records, so a page never shows a number that a crash could revert. It starts at the read model's
-offsets, so a page rendered from the read model misses no later record.
+records: a page must not show a number that a crash could revert. It starts at the read model's next
+offsets. So a page that was rendered from the read model misses no later record.
 """
 
 import asyncio

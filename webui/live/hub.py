@@ -19,8 +19,8 @@ P = TypeVar("P")  # a patch, as the hub's `render` returns it
 
 # Number of keys whose latest record is kept, for pages rendered from an older read model.
 REMEMBERED_KEYS = 20_000
-# If the read model is further behind the changelog, pages show the age of the read model. Each
-# partition gets a heartbeat every second, so a projector that runs is about one second behind.
+# If the read model is more than 2 s behind the changelog, pages show the age of the read model.
+# Each partition gets a heartbeat every second, so a projector that runs is about 1 s behind.
 LAG_US = 2_000_000
 
 
@@ -51,7 +51,8 @@ class Subscriber(Generic[P]):
 class Hub(Generic[P]):
     """Distributes changelog records to the open streams of a web process.
 
-    `render` returns the patch of a record. It runs once per change and language of open pages.
+    The hub calls `render` once per change and language of the open pages. `render` returns the
+    patch of a record, in the active language.
     """
 
     def __init__(self, render: Callable[[bytes], P]) -> None:

@@ -1,9 +1,9 @@
 """The age of the read model, for the label at the top of open pages (the "pill").
 
-The numbers of an open page come from the changelog. Its rows, their order and the other lists come
-from the read model. While the projector is down, the numbers stay new and the lists grow old. So
-the hub has to know the age of both. One query for the whole process reads the read model's age,
-however many pages are open.
+The numbers of an open page come from the changelog. The choice and order of its rows come from the
+read model. While the projector is down, the numbers stay new and the lists grow old. So the hub has
+to know the age of the changelog and of the read model. One query for the whole process reads the
+age of the read model, however many pages are open.
 """
 
 import asyncio

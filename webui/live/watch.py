@@ -1,9 +1,9 @@
 """Repeated checks of all open streams of a web process, by one task and one thread.
 
-Each check reads the sessions, persons and stores of all streams. A stream that is no longer allowed
-ends. If a check fails or takes long, no stream ends. Otherwise, an outage of the database would
-make all pages reconnect at once. Until a check succeeds again, the streams send neither figures nor
-the event `age`. A page shows Offline after 4 s without this event.
+Each check reads the sessions, persons and stores of all streams, and ends the streams that their
+persons may not follow any more. If a check fails or takes long, no stream ends. Otherwise, an
+outage of the database would make all pages reconnect at once. Until a check succeeds again, the
+streams send neither figures nor the event `age`. A page shows Offline after 4 s without this event.
 """
 
 import asyncio

@@ -3,10 +3,10 @@
 Columns with checked numbers need no escaping. The quoting of a `csv` dialect does not help: a
 spreadsheet program removes the quotes and then runs the formula.
 
-Where the comma is the decimal separator, for example in German, a spreadsheet program splits the
+In German, for example, the comma is the decimal separator. There, a spreadsheet program splits the
 lines of a file at semicolons, and ignores quotes inside a line. So a semicolon or a line break in a
-text begins a new cell there. Quotes at the beginning of this cell don't hide a formula: the program
-reads `""=1+1` as =1+1.
+text begins a new cell. Quotes at the beginning of this cell don't hide a formula: the program reads
+`""=1+1` as =1+1.
 """
 
 import re

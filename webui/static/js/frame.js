@@ -1,6 +1,6 @@
-// The frame of a page: toasts, dialogs, details of a row, filters that fold on a phone, forms that
-// are sent once, and what a device shows without a network. Without this script each of them still
-// works, or shows everything.
+// The frame of a page: messages, dialogs, details of a row, and filters that fold on a phone. It also
+// sends forms only once, and marks pages that a device shows without a network. Without this script,
+// messages, dialogs, details and filters are visible all the time.
 
 const LOOK_MS = 5_000;
 const NEW_MS = 8_000;

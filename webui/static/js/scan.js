@@ -52,8 +52,8 @@ function startForm(form, queue) {
     sku.value = "";
     next();
   });
-  // The browser's validation would block an empty quantity before the rule above handles it, and
-  // would mark the empty field after each scan as wrong.
+  // The browser's validation would block an empty quantity before the rule above handles it. It would
+  // also mark the empty field after each scan as wrong.
   form.noValidate = true;
   sku.required = false;
   units.required = false;

@@ -6,8 +6,8 @@ export const POLL = { "X-Poll": "1" };
 /**
  * Replace the element `selector` by the same element of the page `url`. Also replace the elements that
  * belong to it, such as tabs and totals: their `data-beside` is its id. Return false if the request
- * failed, or if `wanted` returns false after the response, for example because a person has begun to
- * work in the element. Pass `POLL` as `headers` if a script repeats the request.
+ * failed, or if `wanted` returns false after the response. `wanted` returns false, for example, if a
+ * person has begun to work in the element. Pass `POLL` as `headers` if a script repeats the request.
  */
 export async function swap(url, selector, wanted = () => true, headers = {}) {
   const here = document.querySelector(selector);
