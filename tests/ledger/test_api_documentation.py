@@ -184,6 +184,22 @@ def test_a_stream_continues_after_an_event_and_ends_with_its_token(
     assert found[-3:] == ["event: bye", 'data: {"reason": "the token has ended"}', ""]
 
 
+def test_a_stream_of_a_location_ends_when_the_account_loses_the_location(
+    environment: dict[str, str],
+) -> None:
+    head = {"Authorization": f"Bearer {environment['TOKEN']}"}
+    url = f"{environment['API']}/decisions/stream?location=BERLIN-1"
+
+    with httpx.stream("GET", url, headers=head, timeout=DEADLINE_S) as stream:
+        lines = stream.iter_lines()
+        next(lines)
+        account("buyer", "purchasing-robot", stores=("HAMBURG-1",))
+        found = list(lines)
+
+    reason = "BERLIN-1 is not a location of the account any more"
+    assert found[-3:] == ["event: bye", f'data: {{"reason": "{reason}"}}', ""]
+
+
 def test_a_token_has_at_most_five_streams_and_a_process_fifty(
     environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

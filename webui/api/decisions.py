@@ -6,6 +6,7 @@ and events. Then it closes the database connection, so an open stream holds none
 """
 
 import asyncio
+import json
 import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
@@ -254,7 +255,7 @@ def stream_decisions(
 async def _follow(following: Following) -> AsyncIterator[bytes]:
     # Check again: other requests may have passed the first check before their streams began.
     if STREAMS.refusal(following.caller.token) is not None:
-        yield b'event: bye\ndata: {"reason": "too many streams are open"}\n\n'
+        yield _bye("too many streams are open")
         return
     STREAMS.open[id(following)] = following.caller.token
     try:
@@ -262,8 +263,8 @@ async def _follow(following: Following) -> AsyncIterator[bytes]:
         pinged_at = time.monotonic()
         while not HUB.closing:
             found = await sync_to_async(_poll)(following)
-            if found is None:
-                yield b'event: bye\ndata: {"reason": "the token has ended"}\n\n'
+            if isinstance(found, str):
+                yield _bye(found)
                 return
             for event in found:
                 yield _frame(event)
@@ -276,15 +277,18 @@ async def _follow(following: Following) -> AsyncIterator[bytes]:
         STREAMS.open.pop(id(following), None)
 
 
-def _poll(following: Following) -> list[Event] | None:
+def _poll(following: Following) -> list[Event] | str:
     """Return the next events, and set `following.after` to the end of this read.
 
-    Return None if the token is no longer valid, or if its owner has lost the stream's location.
+    Return the reason for the end of the stream if the token is no longer valid, or if its owner has
+    lost the stream's location.
     """
     try:
         scope = scope_of_caller(following.caller.token, following.caller.user.pk)
-        if scope is None or (following.location and not scope.allows(following.location)):
-            return None
+        if scope is None:
+            return "the token has ended"
+        if following.location and not scope.allows(following.location):
+            return f"{following.location} is not a location of the account any more"
         newest = newest_event()  # read first: the next query sees every event up to `newest`
         with within(scope):
             found = decision_events(
@@ -298,6 +302,10 @@ def _poll(following: Following) -> list[Event] | None:
         return [event_of(event) for event in found]
     finally:
         connection.close()
+
+
+def _bye(reason: str) -> bytes:
+    return f"event: bye\ndata: {json.dumps({'reason': reason})}\n\n".encode()
 
 
 def _frame(event: Event) -> bytes:
