@@ -1,6 +1,6 @@
-"""Rewrite the committed list of checksums, `jars.sha256`: `python -m deploy.artifacts`.
+"""Rewrite `jars.sha256`, the committed list of checksums: `python -m deploy.artifacts`.
 
-A developer runs this module after a version change in pom.xml.
+Run this module after a change of a version in pom.xml.
 """
 
 import sys

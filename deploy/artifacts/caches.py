@@ -17,14 +17,14 @@ _PROJECT: Final = Path(__file__).resolve().parents[2]
 def cache_root() -> Path:
     """Return this account's directory for files that all clones share.
 
-    `INVENTORY_CACHE` sets the directory. Without it, the first writable one of these is taken:
-
+    If `INVENTORY_CACHE` is set, it is the directory. Otherwise, return the first writable one of
+    these:
     * the account's cache directory;
     * a directory below `/var/tmp`, because `HOME` may be unset or read-only;
     * a directory in this clone.
 
     Raises:
-        StackError: no candidate is writable.
+        StackError: none of these directories is writable.
     """
     explicit = os.environ.get("INVENTORY_CACHE")
     if explicit:
@@ -39,7 +39,10 @@ def cache_root() -> Path:
 
 
 def maven_repository() -> Path | None:
-    """Return a directory below `cache_root` for Maven if `~/.m2` is not writable, else None."""
+    """Return a directory for Maven's downloads, or None if Maven can use its default `~/.m2`.
+
+    If `~/.m2` isn't writable, the returned directory is below `cache_root`.
+    """
     home = _home_of_account()
     if home is not None and _is_directory(home) and _can_be_ours(home / ".m2"):
         return None
@@ -85,8 +88,8 @@ def _is_directory(path: Path) -> bool:
 def _can_be_ours(path: Path) -> bool:
     """Return True if `path` is a writable directory of this account. Create it if it is missing.
 
-    Refuse another account's directory: any account can create a directory in `/var/tmp`, also one
-    with this name.
+    Return False for a directory of another account. Any account may create directories in
+    `/var/tmp`, so such a directory could hold files of an attacker.
     """
     try:
         path.mkdir(mode=0o755, parents=True, exist_ok=True)

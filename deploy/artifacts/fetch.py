@@ -1,8 +1,10 @@
-"""Fetch the JVM parts with Maven, and refuse them unless their files are exactly the listed ones.
+"""Fetch the JVM parts with Maven, and compare their files with a committed list.
 
-The JVM parts are the broker, Connect and Debezium. The list of their files is `jars.sha256`. Their
-directory is named after the hash of `pom.xml` and this list. So a changed version or list gets a
-new directory. A directory is renamed to this name only when its files are complete and verified.
+The JVM parts are the broker, Connect and Debezium. The list is `jars.sha256`. If a file differs, is
+missing or isn't listed, the module refuses all fetched files.
+
+The name of the parts' directory is a hash of `pom.xml` and the list. So a changed version or list
+gets a new directory. A directory gets this name only after all its files were verified.
 """
 
 import hashlib
@@ -27,7 +29,7 @@ _NAME_CHARS: Final = 16
 
 
 class ChecksumMismatch(StackError):
-    """The fetched files are not exactly those of the committed list."""
+    """A fetched file differs from the committed list, is missing, or isn't in the list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,18 +42,19 @@ class Artifacts:
     def class_path(self) -> str:
         """Return the class path of broker and Connect: all libraries, in a fixed order.
 
-        A class-data archive (see `deploy.stack.class_data`) is valid for an equal class path only.
+        The order must be fixed, because a class-data archive (see `deploy.stack.class_data`) is
+        valid only for the class path with which it was made.
         """
         return ":".join(str(jar) for jar in sorted((self.root / "libs").glob("*.jar")))
 
     @property
     def plugins(self) -> Path:
-        """Return Connect's `plugin.path`. It is never on the class path of Connect's process."""
+        """Return the directory for Connect's `plugin.path`. It isn't part of `class_path`."""
         return self.root / "plugins"
 
 
 def cache_name() -> str:
-    """Return the directory name for the present `pom.xml` and `jars.sha256`."""
+    """Return the name of the directory that belongs to the present `pom.xml` and `jars.sha256`."""
     digest = hashlib.sha256(POM.read_bytes() + CHECKSUMS.read_bytes())
     return digest.hexdigest()[:_NAME_CHARS]
 
@@ -86,14 +89,18 @@ def _move_into_place(scratch: Path, target: Path) -> None:
     try:
         staged.rename(target)
     except OSError:
-        # Another process was faster. Its directory is complete and verified, too.
+        # Another process has created the directory meanwhile. That one is complete and verified.
         shutil.rmtree(staged)
         if not target.is_dir():
             raise
 
 
 def download(out: Path) -> None:
-    """Run Maven so that `out` contains `libs` and `plugins`."""
+    """Run Maven to fetch the JVM parts into `out/libs` and `out/plugins`.
+
+    Raises:
+        StackError: Maven failed. The message has the end of Maven's output.
+    """
     command = [require(MAVEN), "-B", "-q", "-f", str(POM), f"-Dout={out}", "package"]
     repository = maven_repository()
     command += [f"-Dmaven.repo.local={repository}"] if repository else []
@@ -122,7 +129,7 @@ def read_list() -> dict[str, str]:
 
 
 def verify(root: Path) -> None:
-    """Raise `ChecksumMismatch` unless `root` holds exactly the listed files with their digests."""
+    """Raise `ChecksumMismatch` unless `root` has exactly the listed files and checksums."""
     expected, found = read_list(), digests(root)
     wrong = sorted(
         name for name in expected.keys() | found.keys() if expected.get(name) != found.get(name)
@@ -138,7 +145,10 @@ def verify(root: Path) -> None:
 
 
 def write_list() -> int:
-    """Rewrite the committed list from the files that Maven fetches now. Return their number."""
+    """Fetch the JVM parts, and rewrite `jars.sha256` from their files.
+
+    Return the number of files.
+    """
     with tempfile.TemporaryDirectory() as scratch:
         download(Path(scratch))
         found = digests(Path(scratch))

@@ -1,10 +1,10 @@
 """Create `.venv` with the locked requirements: `python3 -m deploy.artifacts.install`.
 
-Slow steps that are the same for every clone run once per machine. Their results are cached:
-
+Two slow steps have the same result for every clone, so they run once per machine. A cache keeps
+their results:
 - the environment of the installer (pip, setuptools, uv);
-- the wheel of PySpark, which is published as source only. If the registry forbids caching, uv would
-  build it again for each clone, and leave up to 1.4 GB of files each time.
+- the wheel of PySpark. The registry has only its source. If the registry forbids caching, uv would
+  build the wheel again for each clone, and leave up to 1.4 GB of files each time.
 
 This module runs before anything is installed, so it imports only Python's standard library.
 """
@@ -29,21 +29,21 @@ LOCK: Final = PROJECT / "requirements/dev.txt"
 INSTALLER: Final = PROJECT / "requirements/installer.txt"
 VENV: Final = PROJECT / ".venv"
 BUILT: Final = "pyspark"
-# Packages whose lock entries decide the wheel's content: its source and the build tool.
+# The content of PySpark's wheel depends on the lock entries of its source and of its build tool.
 _DECIDING: Final = (BUILT, "setuptools")
 _DIGEST: Final = "sha256"
-# The repair of a damaged environment. `make clean` would delete the data of the stack instead.
+# Repair of a damaged environment. Don't use `make clean`: it also deletes the data of the stack.
 AGAIN: Final = f"cd {shlex.quote(str(PROJECT))} && rm -rf .venv && make install"
 _NAME_CHARS: Final = 16
-_PYTHON: Final = ((3, 11), (3, 13))  # oldest supported version, and the first unsupported later one
+_PYTHON: Final = ((3, 11), (3, 13))  # oldest supported version, and the first one that is too new
 _COMPLETE: Final = ".complete"
-# Not compiled to bytecode: tests of libraries, packages that no process of a stack imports, and
-# packages that are machine code already.
+# Directories that are not compiled to bytecode: tests of libraries, packages that no process of a
+# stack imports, and packages of machine code.
 _NOT_COMPILED: Final = "/(tests?|lexers|locale|mypy|mypyc|pip|playwright|pyspark|setuptools)/"
 
 
 def entries(lock: str) -> dict[str, str]:
-    """Return a map from package name to lock entry, which is a requirement with its hashes."""
+    """Return a map from package name to lock entry. An entry is a requirement with its hashes."""
     found = re.split(r"\n(?=\S)", lock.strip())
     return {entry.split("==")[0]: entry for entry in found if "==" in entry}
 
@@ -82,9 +82,9 @@ def installer() -> Path:
 
 
 def key(lock: str) -> str:
-    """Return a hash of the lock entries that decide PySpark's wheel.
+    """Return a hash of the lock entries on which the content of PySpark's wheel depends.
 
-    It is a part of the name of the directory that keeps the wheel.
+    The hash is part of the name of the directory that keeps the wheel.
     """
     locked = entries(lock)
     return _name("\n".join(locked[name] for name in _DECIDING))
@@ -104,7 +104,7 @@ def wheel(lock: str, programs: Path) -> Path:
 
 
 def _kept(target: Path) -> Path | None:
-    """Return PySpark's wheel from an earlier build; None if it is missing or changed."""
+    """Return PySpark's wheel from an earlier build, or None if it is missing or was changed."""
     found = next(target.glob("*.whl"), None)
     if found is None or not (target / _DIGEST).exists():
         return None
@@ -139,7 +139,10 @@ def _build(entry: str, target: Path, programs: Path) -> Path:
 
 
 def requirements(lock: str, built: Path) -> str:
-    """Return the lock with the built wheel in place of PySpark's source. Every entry has a hash."""
+    """Return the text of `lock` with the wheel `built` in place of PySpark's source.
+
+    Every entry has a hash.
+    """
     locked = entries(lock)
     locked[BUILT] = f"{BUILT} @ {built.as_uri()} --hash=sha256:{_sha256(built)}"
     return "\n".join(locked.values()) + "\n"
@@ -161,10 +164,11 @@ def install() -> None:
         _run([*into, "--require-hashes", "-r", wanted.name], extra)
     _run([*into, "--no-deps", "--no-build-isolation", "-e", str(PROJECT)], extra)
     for link in VENV.glob("lib/python*/site-packages/__editable__*.pth"):
-        # Python 3.11 decodes a .pth file by the locale; with LC_ALL=C a path in it must be ASCII.
+        # Python 3.11 decodes a .pth file by the locale. With LC_ALL=C it can read only ASCII, so
+        # write the relative path: the absolute one may have other letters.
         link.write_text(os.path.relpath(PROJECT, link.parent) + "\n", encoding="ascii")
-    # Without stored bytecode, and without the right to write it, each process would compile its
-    # imports again.
+    # Store bytecode now. A process that may not write to .venv would compile its imports at each
+    # start.
     compiling = [python, "-m", "compileall", "-q", "-j", "0", "-x", _NOT_COMPILED]
     _run([*compiling, *map(str, VENV.glob("lib/python*/site-packages"))], {})
 

@@ -1,4 +1,4 @@
-"""Locks per machine: only one of several clones does the same slow work at a time.
+"""Locks per machine: if several clones need the same slow work, only one does it at a time.
 
 This module imports only Python's standard library, because it runs before anything is installed.
 """
@@ -19,10 +19,10 @@ _POLL_S: Final = 0.2
 
 @contextmanager
 def machine_lock(name: str) -> Iterator[None]:
-    """Hold the lock `name` of this machine until the block ends.
+    """Hold the lock `name` of this machine until the block ends. Wait for it up to half an hour.
 
     Raises:
-        StackError: another installation has held it for half an hour.
+        StackError: another process still holds the lock after half an hour.
     """
     cache_root().mkdir(parents=True, exist_ok=True)
     with (cache_root() / f".{name}.lock").open("a+") as turn:

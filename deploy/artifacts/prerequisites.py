@@ -15,7 +15,10 @@ JAVA_AT_LEAST: Final = 17
 
 
 def as_root(command: str) -> str:
-    """Return `command`, with `sudo` first unless we are root: a container may lack `sudo`."""
+    """Return a shell command that runs `command` as root.
+
+    If we are root already, it has no `sudo`, because a container may lack that program.
+    """
     return command if os.geteuid() == 0 else f"sudo {command}"
 
 
@@ -40,7 +43,10 @@ SETPRIV: Final = Program("setpriv", "util-linux", "ties child processes to the s
 
 
 def find(program: Program) -> str | None:
-    """Return the path of `program`, or None if it is missing. `JAVA_HOME` comes first for Java."""
+    """Return the path of `program`, or None if it is missing.
+
+    For Java, the program in `JAVA_HOME` takes precedence.
+    """
     home = os.environ.get("JAVA_HOME")
     if program is JAVA and home and (Path(home) / "bin/java").exists():
         return str(Path(home) / "bin/java")
@@ -78,9 +84,9 @@ def require_java() -> str:
 
 
 def java_version(path: str) -> str:
-    """Return the line of `java -version` that has the version, "" if there is none.
+    """Return the line with the version from the output of `java -version`, "" if there is none.
 
-    With `JAVA_TOOL_OPTIONS`, the first line repeats the value of this variable.
+    The line isn't always the first one: with `JAVA_TOOL_OPTIONS`, Java prints this variable first.
     """
     result = subprocess.run(  # noqa: S603 -- fixed arguments
         [path, "-version"], capture_output=True, text=True, errors="replace", check=False
@@ -90,7 +96,7 @@ def java_version(path: str) -> str:
 
 
 def java_major(path: str) -> int:
-    """Return the major version of the Java at `path`, such as 17; 0 if its output has none."""
+    """Return the major version of the Java at `path`, such as 17; 0 if Java prints no version."""
     match = re.search(r'version "(\d+)', java_version(path))
     return int(match.group(1)) if match else 0
 

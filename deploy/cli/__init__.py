@@ -1,4 +1,5 @@
 """The `inventory` command: one module per group of subcommands.
 
-The function of a command imports the modules that it needs. So other commands start without them.
+The function of each command imports the modules that it needs. So no command waits for the imports
+of another one.
 """

@@ -36,8 +36,9 @@ def register(app: typer.Typer) -> None:
 def verify(*, json: Json = False) -> None:
     """Check that no entry of the audit log was changed or removed. Exit 1 if one was.
 
-    Each entry has a hash over its content and the hash of the entry before. A file outside of
-    Postgres contains the hash of the newest entry, so a removed entry is found, too.
+    Each entry has a hash, computed from its content and from the hash of the entry before. A file
+    outside of Postgres keeps the hash of the newest entry, so that the command also notices if the
+    newest entries were removed.
     """
     load_environment()
     from cdc.settings import Connections  # noqa: PLC0415 -- reads the environment loaded above

@@ -79,10 +79,10 @@ def run(
 ) -> None:
     """Recompute every key from the first record on, with the rules that the workers use.
 
-    With --code, --ref or --set the run uses other rules, with a logic revision of their own.
-    `backfill publish` can then make the run's states the states of that revision. `backfill plan`
-    shows what a run would do. Without --what-if, a run that can't be published is refused. A run
-    with --from has only the decisions after its base run's end. It can't be published or compared.
+    With --code, --ref or --set, the run uses other rules, with another logic revision. `backfill
+    publish` can give its states to this revision. `backfill plan` shows the size of a run. The
+    command refuses a run that can't be published, unless --what-if is given. A run with --from has
+    only the decisions after the end of its base run, and can't be published or compared.
     """
     filters = (key, store, item, supplier)
     request = options.request_of(engine, until, buckets, filters, archive, base)
@@ -169,9 +169,11 @@ def publish(
 ) -> None:
     """Fill the changelogs of a logic revision from a run, so that its workers need no replay.
 
-    The run must have the same rules as this code (or as --code), without uncommitted changes. It
-    must have read an archive of the present topic stock.events. The revision must have no state
-    yet. If the command is interrupted, start it again.
+    The run must have the rules of this code, or of the source tree --code. These rules must be
+    committed. The run must have read an archive of the present topic stock.events. The revision
+    must have no state yet.
+
+    If the command is interrupted, start it again.
     """
     options.refuse_other_project(code)
     load_environment()
@@ -219,7 +221,7 @@ def discard(
     *,
     yes: Annotated[bool, typer.Option("--yes", help="Confirm the move.")] = False,
 ) -> None:
-    """Move a run away. The next `backfill run` over the same history then computes it again."""
+    """Move a run to another directory, so that the next `backfill run` computes it again."""
     settings = options.settings_for(options.ARCHIVED)
     from analytics.backfill.discard import discard as move_away  # noqa: PLC0415 -- reads files
     from analytics.backfill.plan import directory_of  # noqa: PLC0415 -- as above
@@ -293,9 +295,10 @@ def _in_tree(
     *arguments: str,
     json: bool,
 ) -> NoReturn:
-    """Run `backfill VERB` of the source tree `code` on this stack. End with the same exit code.
+    """Run `backfill VERB` with the code of the source tree `code`, on this stack.
 
-    SIGTERM, for example from the prover, ends the command of the tree, too.
+    Afterwards, end this process with the exit code of that command. If this process gets SIGTERM,
+    for example from the prover, it sends SIGTERM to the command.
     """
     tree = code.resolve()
     command = [
@@ -322,7 +325,11 @@ def _in_tree(
 
 
 def unit_progress() -> Callable[[int, int, str], None]:
-    """Return a function that prints the progress of one run, with the time left."""
+    """Return a function that prints the progress of one run, with the time left.
+
+    Its arguments are the finished units, the planned units and the name of the newest finished
+    unit.
+    """
     left = TimeLeft()
 
     def show(done: int, planned: int, name: str) -> None:

@@ -26,11 +26,11 @@ def clean(
     ] = False,
     json: Json = False,
 ) -> None:
-    """List unused files in archive and runs: files that no manifest lists. With --yes remove them.
+    """List the files in archive and runs that no manifest lists. With --yes remove them.
 
-    In runs, the command deletes the files that killed tasks, comparisons and simulations left. In
-    the archive, it moves the files to the directory `former`, because a damaged manifest may lack
-    files that are needed. It leaves out runs that are in use.
+    In runs, these files were left by killed tasks, comparisons and simulations, and the command
+    deletes them. In the archive, the command moves them to the directory `former`, because a
+    damaged manifest may lack files that are needed. The command leaves out runs that are in use.
     """
     from analytics.archive.checked import unlisted  # noqa: PLC0415 -- loads the file format
     from analytics.archive.manifest import Manifest  # noqa: PLC0415 -- as above

@@ -1,4 +1,4 @@
-"""`inventory backfill diff`: options, terminal tables, JSON and files of a comparison."""
+"""`inventory backfill diff`: its options, and the output of a comparison as table, JSON or file."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -118,7 +118,10 @@ class _Shown:
 
 
 def _settings(*, needs_stack: bool = False) -> "Connections":
-    """Return the settings. Only a comparison with `live` needs the running stack's addresses."""
+    """Return the settings. If `needs_stack`, load the running stack's addresses first.
+
+    Only a comparison with `live` needs these addresses.
+    """
     if needs_stack:
         _load_environment()
     from cdc.settings import Connections  # noqa: PLC0415 -- reads the environment
@@ -129,7 +132,10 @@ def _settings(*, needs_stack: bool = False) -> "Connections":
 
 
 def _use_archive(named: str) -> None:
-    """Use the archive `named`. Raise `NotComparable` (exit code 2) if its address is refused."""
+    """Read the archive `named` from now on.
+
+    Raise `NotComparable` (exit code 2) if its address is refused.
+    """
     from analytics.archive.storage import NoArchive  # noqa: PLC0415 -- loads the file format
     from analytics.backfill.diff.compared_runs import KEPT, NotComparable  # noqa: PLC0415 -- Parquet
 
@@ -190,7 +196,11 @@ def _written(found: "Diff[Sides]", out: Path | None, html: Path | None) -> list[
 
 
 def _as_json(found: "Diff[Sides]", shown: _Shown) -> dict[str, Any]:
-    """Return the report for --json. `rows_not_shown` counts omitted rows by kind of difference."""
+    """Return the report for --json.
+
+    `rows_not_shown` has the number of rows that --limit and --offset left out, by kind of
+    difference.
+    """
     from analytics.backfill.diff.revised import KINDS  # noqa: PLC0415 -- as in `_compare`
 
     page = {"limit": shown.limit, "offset": shown.offset}

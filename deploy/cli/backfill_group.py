@@ -1,4 +1,4 @@
-"""The group `inventory backfill`. Its help lists the commands in panels, in the order of use."""
+"""The group `inventory backfill`. Its help shows the commands in panels, in the order of use."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final
@@ -21,11 +21,11 @@ _PANEL_OF: Final = {name: panel for panel, names in PANELS.items() for name in n
 
 
 class _InOrderOfWork(TyperGroup):
-    """A group of commands that the help lists in the order of `PANELS`, not in import order."""
+    """The group of the backfill commands. Its help lists them in the order of `PANELS`."""
 
     @override
     def list_commands(self, ctx: Any) -> list[str]:
-        """Return the names of all commands."""
+        """Return the names of all commands, in the order of `PANELS`."""
         return [name for name in _PANEL_OF if name in self.commands]
 
 
@@ -42,5 +42,5 @@ def register(app: typer.Typer) -> None:
 
 
 def add_command(function: Callable[..., Any]) -> None:
-    """Add `function` as a command with the function's name, in its panel of the help."""
+    """Add `function` to the group, as a command with the function's name."""
     backfill.command(rich_help_panel=_PANEL_OF[function.__name__])(function)

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from cdc.settings import Connections
 
 ENGINES: Final = ("local", "spark")
-# Value of --until: the history ends at the last archived record that is no heartbeat. So no broker
-# is needed.
+# A value of --until: the history ends at the last archived record that is no heartbeat. With it, a
+# command needs no broker.
 ARCHIVED: Final = "archived"
 _ARCHIVE: Final = "INVENTORY_ARCHIVE"
 
@@ -167,7 +167,10 @@ def request_of(
     archive: str,
     base: str = "",
 ) -> Request:
-    """Return the checked request; `filters` are keys, stores, items and suppliers."""
+    """Return the checked options of a run as one `Request`.
+
+    `filters` has four lists in this order: keys, stores, items and suppliers. None is no filter.
+    """
     from analytics.engines.selection import Selection  # noqa: PLC0415 -- loads the file format
 
     option_checks.check_choice("--engine", engine, ENGINES)
@@ -183,7 +186,10 @@ def origin_of(
     where: list[str] | None,
     revision: int | None,
 ) -> "Origin":
-    """Return the checked origin of the rules: source tree, commit, policy changes and revision."""
+    """Return the checked options about the rules as one `Origin`.
+
+    They are the source tree, the commit, the policy changes and the logic revision.
+    """
     from analytics.backfill.change.changed import Origin  # noqa: PLC0415 -- loads the rules
     from analytics.backfill.change.parameters import rule_of  # noqa: PLC0415 -- as above
 
@@ -207,9 +213,9 @@ def refuse_other_project(code: Path | None) -> None:
 
 
 def use_archive(named: str) -> str:
-    """Select the archive that this process reads: `named`, or else the one in `INVENTORY_ARCHIVE`.
+    """Make this process and its children read the archive `named`, or else `INVENTORY_ARCHIVE`.
 
-    Return its URL or absolute path, which child processes inherit. "" is the stack's archive.
+    Return the archive's URL or absolute path, or "" for the stack's own archive.
 
     Raises:
         NoArchive: the URL has credentials or options. The message doesn't contain the URL.
@@ -228,13 +234,13 @@ def use_archive(named: str) -> str:
 
 
 def settings_for(until: str | None, archive: str = "") -> "Connections":
-    """Return the settings, with a broker's address if a stack runs here.
+    """Return the settings, with the address of a broker if a stack runs here.
 
-    The broker is needed only if `until` is None, which means all committed records. A named archive
-    needs no broker, because no command adds records to it.
+    A command needs the broker only if `until` is None, which means all committed records. A named
+    archive needs no broker, because no command adds records to it.
 
     Raises:
-        StackError: the present end of the log is needed, and no stack runs in this home.
+        StackError: `until` is None, no archive is named, and no stack runs in this home.
     """
     if archive:
         return offline_settings()
@@ -248,14 +254,17 @@ def settings_for(until: str | None, archive: str = "") -> "Connections":
 
 
 def offline_settings() -> "Connections":
-    """Return the directories of the home, without the address of a broker."""
+    """Return settings with the directories of the home, and without the address of a broker."""
     from cdc.settings import Connections  # noqa: PLC0415 -- reads the environment
 
     return Connections(home=default_home(), kafka_bootstrap="")
 
 
 def change_of(origin: "Origin") -> "Change":
-    """Return the change of rules that `origin` describes. Write new source trees below the home."""
+    """Return the change of rules that `origin` describes.
+
+    If the change needs a new source tree, write it to `backfill/trees` in the home.
+    """
     from analytics.backfill.change.changed import change_of as found  # noqa: PLC0415 -- git, trees
 
     change = found(origin, default_home() / "backfill" / "trees")
@@ -265,9 +274,10 @@ def change_of(origin: "Origin") -> "Change":
 
 
 def refuse_earlier_tree(tree: Path) -> None:
-    """Raise `StackError` for a source tree that doesn't know the names of this archive's files.
+    """Raise `StackError` for a source tree of an earlier release.
 
-    Such a tree would take the archive for an empty one.
+    The code of such a tree expects other file names in an archive. It would find no records in this
+    one.
     """
     if not (tree / "analytics" / "archive" / "names.py").is_file():
         message = (
@@ -278,7 +288,7 @@ def refuse_earlier_tree(tree: Path) -> None:
 
 
 def print_archived(archived: int, missing: int) -> None:
-    """Print the progress of archiving records that a run needs."""
+    """Print the progress while records that a run needs are written to the archive."""
     output.errors.print(f"{archived:,} of {counted_text(missing, 'missing record')} archived")
 
 

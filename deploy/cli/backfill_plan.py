@@ -43,7 +43,9 @@ def plan(
     """Show the size and the expected duration of a run, and whether it could be published.
 
     The command computes no state. A run uses the rules of this code, of --code or of --ref. --set
-    changes parameters of these rules. Exit code 2: such a run could not be published.
+    changes parameters of these rules.
+
+    Exit code 2: the run could not be published.
     """
     request = options.request_of(engine, until, buckets, (key, store, item, supplier), archive)
     origin = options.origin_of(code, ref, changes, where, revision)

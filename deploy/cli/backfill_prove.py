@@ -28,9 +28,10 @@ def prove(
     """Compare the live state with a recomputation of history, and record the result as a proof.
 
     The recomputation starts from the states of the last run that was equal to the live state. Once
-    a week, it starts from the first record. Exit code 1: a key or a proposal differs. Exit code 2:
-    the two sides can't be compared now, for example because workers restore their state; nothing is
-    recorded.
+    a week, it starts from the first record.
+
+    Exit code 1: a key or a proposal differs. Exit code 2: the two sides can't be compared now, for
+    example because workers restore their state. Then the command records nothing.
     """
     option_checks.check_choice("--engine", engine, ENGINES)
     connect_django()

@@ -128,9 +128,10 @@ def _refuse_truncated(settings: "Connections") -> None:
 
 
 def _read(former: Path) -> "list[FormerPartition]":
-    """Read all files of a former archive. Return number and digest of the records by partition.
+    """Read all files of a former archive.
 
-    For a large archive, this takes minutes.
+    Return the number and the digest of the records of each partition. A large archive takes
+    minutes.
     """
     from analytics.archive.former import former_partitions  # noqa: PLC0415 -- loads the format
 
@@ -143,9 +144,10 @@ def _read(former: Path) -> "list[FormerPartition]":
 
 
 def _written_again(settings: "Connections", parts: "Sequence[FormerPartition]") -> str:
-    """Write the archive again, up to the end of the topic.
+    """Write the archive again, up to the end of the topic, and wait for the end.
 
-    Return "", or the reason why it is not complete yet, for example because no stack runs.
+    Return "". If the archive isn't complete yet, for example because no stack runs, return the
+    reason.
     """
     if not settings.kafka_bootstrap:
         return "no stack runs here: `inventory up` writes the archive again"
@@ -188,7 +190,10 @@ def _newest_former(archive: Path) -> Path:
 def _compared(
     archive: Path, former: Path, parts: "Sequence[FormerPartition] | None" = None
 ) -> "list[Rebuilt]":
-    """Compare each partition of the former archive with the same one of the present archive."""
+    """Compare each partition of the former archive with the same partition of the present archive.
+
+    `parts` has the content of the former archive; if it is None, read that archive first.
+    """
     from analytics.archive.manifest import Manifest  # noqa: PLC0415 -- loads the file format
     from analytics.archive.rebuilt import compare  # noqa: PLC0415 -- as above
 

@@ -52,8 +52,8 @@ def review(a: Run, b: Run, *, by: By, json: Json = False) -> None:
     """Ask another person to approve the difference between runs A and B.
 
     A is a run with the deciding rules. B is a run with the new rules over the same records.
-    `backfill diff` shows the difference. A person approves which keys may differ, not the
-    quantities of these keys.
+    `backfill diff` shows the difference. The approval is for the keys that differ, not for their
+    quantities.
     """
     connect_django()
     from cdc.settings import Connections  # noqa: PLC0415 -- reads the environment
@@ -69,7 +69,8 @@ def approve(
     """Approve a difference that another person has sent for review.
 
     Trade continues until the switch to the new revision. So at the switch, keys may differ that the
-    approved difference doesn't contain. If these are more than --growth keys, the approval lapses.
+    approved difference doesn't contain. If there are more than --growth such keys, the approval
+    lapses.
     """
     _decide(digest, Verdict("approved", reason, growth), by, json=json)
 
@@ -172,7 +173,11 @@ def _show(found: "Review", *, json: bool) -> None:
 
 
 def _next_steps(found: "Review") -> list[tuple[str, str]]:
-    """Return the commands that follow a verdict. A switch needs workers of the new revision."""
+    """Return rows of title and command: the next steps after the verdict on this review.
+
+    After an approval, the first command publishes a run, because a switch needs workers of the
+    revision.
+    """
     digest, number = found.digest[:_SHOWN_CHARS], found.revision
     if found.verdict == "waiting":
         return [("next", f"another person: inventory backfill approve {digest}")]

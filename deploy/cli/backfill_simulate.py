@@ -110,10 +110,10 @@ def simulate(
 ) -> None:
     """Simulate the archived history with other parameters: fill rate, stock, orders, margin.
 
-    The simulation replaces the purchase orders and receipts of history by those that follow from
-    the decisions of the rules. It publishes nothing and needs no stack. It always adds a baseline:
-    a scenario without changes. These options apply to all scenarios: --approval-minutes,
-    --order-days, --lead-times, --demand and --parameters.
+    In the simulation, the rules decide again. The orders and receipts that follow from their
+    decisions replace those of history. The command publishes nothing and needs no stack. It always
+    adds a baseline: a scenario without changes. Each of --approval-minutes, --order-days,
+    --lead-times, --demand and --parameters applies to all scenarios.
     """
     from analytics.engines.selection import Selection  # noqa: PLC0415 -- loads Parquet
     from analytics.simulation import engine as engines  # noqa: PLC0415 -- loads Parquet

@@ -56,11 +56,12 @@ def shadow(
 ) -> None:
     """Compare the decisions of another revision's workers with those of the stack, again and again.
 
-    The command starts workers only with --code, and only if no worker of the revision runs, or not
-    the number in --workers. Their decisions reach no page. Ctrl-C ends the comparison, but not the
-    workers. Exit code 1: a key differed in the last comparison.
+    With --code, the command first starts workers of the revision. If such workers run, they
+    continue, unless their number isn't --workers: then it replaces them. Their decisions reach no
+    page. Ctrl-C ends the comparison, but not the workers. Exit code 1: a key differed in the last
+    comparison.
 
-    With --approval, keys of the approved difference don't count. The command then also ends if a
+    With --approval, keys of the approved difference don't count. Then the command also ends if a
     worker runs other rules than the approved ones, for example after an edit of its sources.
     """
     option_checks.check_seconds("--every", every)
@@ -94,10 +95,12 @@ def cutover(
 ) -> None:
     """Switch to a revision whose difference a second person approved.
 
-    The command compares both revisions at the present end of the log. If more unapproved keys
-    differ than the approval allows, it switches nothing and the approval lapses. Without --approval
-    no key may differ. After the switch, pages show the proposals of this revision, and the
-    proposals of the former revision are closed. `backfill rollback` switches back.
+    The command first compares both revisions at the present end of the log. If more unapproved keys
+    differ than the approval allows, the approval lapses and nothing is switched. Without --approval
+    no key may differ.
+
+    After the switch, pages show the proposals of this revision, and the proposals of the former
+    revision are closed. `backfill rollback` switches back.
     """
     load_environment()
     from cdc.settings import Connections  # noqa: PLC0415 -- reads the environment
@@ -121,8 +124,10 @@ def rollback(
 
     The workers of the former revision must run and must have folded all records. They also know the
     orders that people made after the cut-over, because these orders are records of the log. To undo
-    a rollback, use `cutover`. The command asks for no password: only an account of this machine
-    that can read the files of INVENTORY_HOME can run it.
+    a rollback, use `cutover`.
+
+    The command asks for no password. But only an account of this machine that can read the files of
+    INVENTORY_HOME can run it.
     """
     load_environment()
     from cdc.settings import Connections  # noqa: PLC0415 -- reads the environment
@@ -140,11 +145,11 @@ def rollback(
 
 
 def _refuse_deciding(settings: "Connections", number: int) -> int:
-    """Return the deciding revision.
+    """Return the deciding revision, after checks that `number` is another revision.
 
     Raises:
-        StackError: `number` is the deciding revision, or that of this stack's own workers; or no
-            revision decides yet.
+        StackError: `number` decides already, the workers of this stack run it, or no revision
+        decides yet.
     """
     from deploy.revisions.promote import active  # noqa: PLC0415 -- opens a connection
     from inventory.revision import LOGIC_REVISION  # noqa: PLC0415 -- as above
@@ -167,7 +172,7 @@ def _compared(
 ) -> tuple[int, dict[str, Any]]:
     """Compare the deciding revision with revision `number` once.
 
-    Return the number of differing keys that are not approved, and the fields of the output line.
+    Return the number of differing keys that are not approved, and the counts for the output line.
     """
     from deploy.revisions.approval import approval_of  # noqa: PLC0415 -- opens a connection
     from deploy.revisions.compare import compare  # noqa: PLC0415 -- reads topics

@@ -38,8 +38,8 @@ def tables(
 ) -> None:
     """Write the tables of a run and of the log that it has read, for SQL, Spark and notebooks.
 
-    After an interruption, run the command again: it continues with the next partition. Complete
-    tables are not written again. `inventory sql --history` writes absent tables by itself. Neither
+    After an interruption, run the command again: it continues with the next partition, and doesn't
+    write complete tables again. `inventory sql --history` writes missing tables by itself. Neither
     command needs a running stack.
     """
     from analytics.history.opened import open_history  # noqa: PLC0415 -- loads Parquet

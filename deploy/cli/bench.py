@@ -134,16 +134,19 @@ def bench_simulate(
 
 
 def _parse_kept(text: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the indexes of steps and of faults in a text: ((0, 3), (1,)) for `0,3/1`.
+    """Return the indexes of steps and of faults in `text`: ((0, 3), (1,)) for `0,3/1`.
 
-    A dash in place of the indexes means none: ((0, 3), ()) for `0,3/-`.
+    A dash means no index: ((0, 3), ()) for `0,3/-`.
+
+    Raises:
+        StackError: `text` has another form, or a negative index.
     """
     try:
         steps, faults = (
             () if part == "-" else tuple(map(int, part.split(","))) for part in text.split("/")
         )
         if min(0, *steps, *faults) < 0:
-            raise ValueError  # noqa: TRY301 -- a negative position is invalid, too
+            raise ValueError  # noqa: TRY301 -- a negative index is invalid, too
     except ValueError:
         message = f"--keep {text!r}: expected numbers of steps and faults, like 0,3/1 or 0,3/-"
         raise StackError(message) from None
@@ -153,9 +156,10 @@ def _parse_kept(text: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
 def _refuse_missing(
     text: str, kept: tuple[tuple[int, ...], tuple[int, ...]], sizes: tuple[int, int]
 ) -> None:
-    """Raise `StackError` if the seed's history has no step or fault with one of the indexes `kept`.
+    """Raise `StackError` if a history has no step or no fault with an index in `kept`.
 
-    `sizes` are the numbers of steps and of faults in this history.
+    `sizes` are the numbers of steps and of faults in the history. `text` is the option, for the
+    message.
     """
     if any(max(places, default=-1) >= size for places, size in zip(kept, sizes, strict=True)):
         steps, faults = sizes

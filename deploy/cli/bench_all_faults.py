@@ -1,4 +1,4 @@
-"""`inventory bench faults --all`: every known fault, on a stack that the command starts itself."""
+"""`inventory bench faults --all`: cause every known fault, on a stack started for this purpose."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,7 +19,10 @@ _UP = ("up", "--detach", "--seed-data", "demo")
 
 
 def run(only: str, *, json: bool) -> bool:
-    """Run the chosen faults and print the table. Return True if the stack met every requirement."""
+    """Cause the faults that `only` selects, and print the table of results.
+
+    Return True if every check passed.
+    """
     from bench.faults.outcome import as_json  # noqa: PLC0415 -- loads clients
     from bench.faults.stack_under_test import StackUnderTest  # noqa: PLC0415 -- as above
 
@@ -42,7 +45,9 @@ def run(only: str, *, json: bool) -> bool:
 
 
 def chosen(only: str) -> "tuple[Fault, ...]":
-    """Return the faults whose names contain one of the comma-separated texts of `only`.
+    """Return the faults whose names contain one of the comma-separated texts in `only`.
+
+    Return all faults if `only` is empty.
 
     Raises:
         StackError: no fault has such a name.
@@ -61,7 +66,10 @@ def chosen(only: str) -> "tuple[Fault, ...]":
 def _possible(
     faults: "tuple[Fault, ...]", scratch_disk: scratch.ScratchDirectory
 ) -> "tuple[tuple[Fault, ...], dict[str, str]]":
-    """Return the faults that this machine allows, and a reason for each fault to skip."""
+    """Return the faults that this machine allows.
+
+    The second value is a map from the name of each skipped fault to the reason.
+    """
     from bench.faults.stores import FILL  # noqa: PLC0415 -- loads clients
 
     reason = scratch_disk.not_mounted or _no_other_disk(scratch_disk)
@@ -72,7 +80,10 @@ def _possible(
 
 
 def _no_other_disk(scratch_disk: scratch.ScratchDirectory) -> str:
-    """Return a reason to skip a fault if no other disk has room for the home, else ""."""
+    """Return a reason to skip the fault of a full disk, or "".
+
+    That fault needs another disk with room for the home.
+    """
     from deploy.stack.home import Home  # noqa: PLC0415 -- beside its only use
     from deploy.stack.room import larger_disk  # noqa: PLC0415 -- as above
 
@@ -82,9 +93,10 @@ def _no_other_disk(scratch_disk: scratch.ScratchDirectory) -> str:
 
 
 def _outcomes(stack: "StackUnderTest", faults: "tuple[Fault, ...]") -> "Iterator[Outcome]":
-    """Yield the outcome of each fault, then of one search for secrets.
+    """Yield the outcome of each fault, and at the end the outcome of one search for secrets.
 
-    If a check fails after a fault and the stack still has problems, replace it by a new stack.
+    If a check fails after a fault and the stack still has problems, start a new stack for the next
+    fault.
     """
     from bench.faults import every_fault  # noqa: PLC0415 -- loads clients
 

@@ -40,10 +40,11 @@ def bench_backfill(
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Measure recomputations: records/s, CPU, orchestration and memory. Needs no stack.
+    """Measure recomputations of a generated history: records/s, CPU, orchestration and memory.
 
-    Orchestration is the share of driver and JVMs in the CPU time. Compare only figures of the
-    same call. The command ends with an error if two engines give different results.
+    Orchestration is the share of the CPU time that driver and JVMs use. Compare only figures of the
+    same call. The command needs no stack. It ends with an error if two engines give different
+    results.
     """
     numbers = option_checks.parse_ints("--records", records, "50000,1000000")
     option_checks.check_int("--keys", keys)

@@ -64,9 +64,10 @@ def bench_faults(
     ] = "",
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Kill and freeze processes of the running stack under load. Then run `verify`.
+    """Kill and freeze processes of the running stack under load, and then run `verify`.
 
-    A freeze is SIGSTOP, and SIGCONT after some seconds. Exit 1 if `verify` finds a difference.
+    A frozen process gets SIGSTOP, and some seconds later SIGCONT. Exit 1 if `verify` finds a
+    difference.
     """
     if every_kind:
         raise typer.Exit(0 if bench_all_faults.run(only, json=json) else 1)

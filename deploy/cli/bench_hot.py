@@ -28,11 +28,10 @@ def bench_hot(
     ] = "1,10000",
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Let many clients sell the same items: on this stack, and on a table with a trigger.
+    """Let many clients sell the same items, on this stack and on a table with a trigger.
 
-    The trigger updates the stock of the sold item in the same transaction.
-
-    The stack of this machine must be running. The sold lines stay in it, at locations BENCH-….
+    The trigger updates the stock of the sold item in the transaction of the sale. The stack of this
+    machine must be running. The sold lines stay in the stack, at locations BENCH-….
     """
     option_checks.check_int("--clients", clients)
     option_checks.check_int("--seconds", seconds)

@@ -75,7 +75,7 @@ def bench_pipeline(
 
 
 def _processes() -> dict[str, int]:
-    """Return the pid of each service of this machine's stack, and of its supervisor."""
+    """Return the pids of this machine's stack by service name, and the supervisor's pid."""
     from bench.service_cpu import SUPERVISOR  # noqa: PLC0415 -- only this command needs it
 
     runtime = read_runtime(Home(default_home()))
@@ -86,13 +86,16 @@ def _processes() -> dict[str, int]:
 
 
 def _broker_directory() -> Path | None:
-    """Return the directory of the topics of this machine's stack."""
+    """Return the directory of the broker's topics in this machine's stack, or None."""
     directory = Home(default_home()).kafka
     return directory if directory.is_dir() else None
 
 
 def _screen(pages: int) -> "Screen | None":
-    """Return the demo's stock page in a browser. If that is impossible, print why; return None."""
+    """Return the access to the demo's stock page in a browser.
+
+    If the browser or the demo is missing, print the reason and return None.
+    """
     from bench.screen import Screen  # noqa: PLC0415 -- only this command needs it
     from deploy.stack.proof import PERSON, logins  # noqa: PLC0415 -- loads a web client
 

@@ -24,8 +24,8 @@ def bench_rebalance(
 ) -> None:
     """Measure how late workers show new sales while workers stop, restart and join.
 
-    The command needs a running stack, and sets the number of its workers to two. At the end, or
-    after an error, it restores the former number.
+    The command needs a running stack, and sets the number of its workers to two. At the end, also
+    after an error, it sets the former number again.
     """
     option_checks.check_int("--rounds", rounds)
     home = Home(default_home())
@@ -39,7 +39,7 @@ def bench_rebalance(
     try:
         report = run(Connections(), _steps(home), rounds=rounds, progress=output.errors.print)
     finally:
-        service_commands.scale(home, former)  # also starts a worker that a step has stopped
+        service_commands.scale(home, former)  # this also starts a worker that a step has stopped
     output.report(report, in_json=json)
 
 

@@ -30,8 +30,8 @@ def bench_sinks(
 ) -> None:
     """Measure archiver, projector, actuator and live feed, each alone. Needs no stack.
 
-    Before the measurement, the command computes the records that workers would write. It ends with
-    an error if a process skips records or writes wrong contents.
+    Before the measurement, the command itself computes the records that workers would write. It
+    ends with an error if a process skips records or writes wrong contents.
     """
     option_checks.check_int("--records", records, least=LEAST_RECORDS)
     option_checks.check_int("--keys", keys)
@@ -46,7 +46,10 @@ def bench_sinks(
 
 @contextmanager
 def _place() -> Iterator["Place"]:
-    """Run a broker and a migrated Postgres. Delete their directory at the end."""
+    """Run a broker and a migrated Postgres until the block ends, and then delete their directory.
+
+    Yield their addresses and pids, and a function that starts the process to measure.
+    """
     from bench.sinks.sinks import Place  # noqa: PLC0415 -- loads the trading code
     from deploy.peers import services  # noqa: PLC0415 -- only this command needs it
     from deploy.stack.home import PROJECT  # noqa: PLC0415 -- as above

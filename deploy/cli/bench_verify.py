@@ -27,8 +27,8 @@ def bench_verify(
 ) -> None:
     """Test `verify`: run it many times under load, with and without a planted wrong row.
 
-    Exit 1 if `verify` reported a difference on correct data, missed a wrong row, or reported
-    another key. Exit 2 if a round could not compare. Each wrong row exists for one round.
+    Each wrong row exists for one round. Exit 1 if `verify` reported a difference although the data
+    were correct, missed a wrong row, or reported another key. Exit 2 if a round could not compare.
     """
     option_checks.check_int("--rounds", rounds)
     option_checks.check_int("--load", load)
@@ -66,7 +66,7 @@ def bench_verify(
 
 
 class Owners(RunningHome):
-    """The running stack of a home, with the owner of each partition."""
+    """The running stack of a home. It also finds the worker that owns a partition."""
 
     def pid_of_owner(self, partition: int) -> int | None:
         """Return the pid of the worker that serves the partition, or None while no worker does."""

@@ -31,8 +31,8 @@ def bench_web(
 ) -> None:
     """Measure the pages over many keys: time, bytes, nodes, event streams. Needs no stack.
 
-    The command starts a Postgres and a web server, but no Kafka. It sends the changes for the event
-    streams directly to the server. Nodes are the elements of a page in the browser.
+    Nodes are the elements of a page in the browser. The command starts a Postgres and a web server,
+    but no Kafka. So it sends the changes for the event streams directly to the server.
     """
     option_checks.check_int("--keys", keys, least=LEAST_KEYS)
     option_checks.check_int("--seed", seed, least=0)
@@ -51,7 +51,10 @@ def bench_web(
 
 @contextmanager
 def _database() -> Iterator["Server"]:
-    """Run a migrated Postgres with the stack's settings. Delete its directory at the end."""
+    """Run a migrated Postgres with the stack's settings, and at the end delete its directory.
+
+    Yield its address, and the address and variables of the web server to start.
+    """
     from bench.web.run import Server  # noqa: PLC0415 -- loads the trading code
     from deploy.peers import services  # noqa: PLC0415 -- only this command needs it
     from deploy.stack.context import Options  # noqa: PLC0415 -- as above

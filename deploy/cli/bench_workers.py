@@ -24,7 +24,7 @@ def bench_workers(
     timeout: Annotated[float, typer.Option(help="Time limit of one run in seconds.")] = 900.0,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Compare one worker with two: records per second, and the latency of queries meanwhile."""
+    """Compare one worker with two: records per second, and latency of queries under this load."""
     for name, number in (("records", records), ("keys", keys), ("rounds", rounds)):
         option_checks.check_int(f"--{name}", number)
     option_checks.check_seconds("--timeout", timeout, least=1)

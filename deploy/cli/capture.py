@@ -1,4 +1,4 @@
-"""Subcommands of change capture: pause it on purpose, and resume or repair it."""
+"""Subcommands that pause, resume and repair change capture."""
 
 import getpass
 
@@ -20,7 +20,7 @@ def register(app: typer.Typer) -> None:
 
 @capture.command("pause")
 def capture_pause() -> None:
-    """Pause the connector until `capture resume`. Meanwhile, Postgres keeps up to 4 GB of WAL."""
+    """Pause the connector until `capture resume`. Until then, Postgres keeps up to 4 GB of WAL."""
     from deploy.stack import capture as captures  # noqa: PLC0415 -- loads the driver
 
     captures.pause(Home(default_home()), getpass.getuser())

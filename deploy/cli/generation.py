@@ -1,4 +1,4 @@
-"""The command for a history that can't be restored: capture all rows again."""
+"""`inventory generation`: prepare a new capture of all rows, if the history can't be restored."""
 
 import getpass
 from typing import Annotated

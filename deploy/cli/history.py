@@ -53,7 +53,7 @@ def verify(*, location: Location = None, timeout: Timeout = 120.0, json: Json = 
     try:
         load_environment()
     except StackError as error:
-        error.exit_code = 2  # 1 would be a difference
+        error.exit_code = 2  # exit code 1 would mean a difference
         raise
     from analytics.verify import verify as run  # noqa: PLC0415 -- reads the environment
 
@@ -76,8 +76,8 @@ def explain(
     """Explain an item's numbers: every fact in order, then every line of the arithmetic.
 
     The lines lead from the last count to on-hand, base position, reorder point, order quantity and
-    price. With --json, each line also has the table row that it comes from, and the person who
-    wrote the row. Each fact also has its offsets in the log.
+    price. With --json, each line also has its table row and the person who wrote the row, and each
+    fact also has its offsets in the log.
     """
     use_archive(archive)
     load_environment()
@@ -105,7 +105,7 @@ def sales(
 ) -> None:
     """Show the units of an item sold in the last hour, 24 hours and 7 days, and its sessions.
 
-    A session is a series of sales: it ends when the item has not been sold for 30 minutes.
+    A session is a series of sales. It ends when the item has not been sold for 30 minutes.
     """
     if not 1 <= hops <= MOST_HOPS:
         message = f"--hops {hops}: expected 1 to {MOST_HOPS}"

@@ -1,4 +1,4 @@
-"""Output of a query over the history: times as text in UTC, decimals as numbers."""
+"""Output of a query over the history: times as text in UTC, decimals as floating-point numbers."""
 
 import csv
 import sys
@@ -13,7 +13,7 @@ from inventory.explain.formatting import counted_text
 
 
 def show(answer: Answer, form: Form) -> None:
-    """Print the rows of a query's answer, or write them to the file that `form` names."""
+    """Write the rows of `answer` in the format `form`: to standard output, or to a Parquet file."""
     if form.parquet is not None:
         rows = answer.write_parquet(form.parquet)
         output.errors.print(f"wrote {counted_text(rows, 'row')} to {form.parquet}")

@@ -1,7 +1,7 @@
 """Login on the command line: the password of a person, and the code of their second factor.
 
-A review needs two people, so a name without a login is not enough. Attempts count towards the
-limits of the login page.
+A review needs two people, so a name alone is not enough. Wrong attempts count towards the same
+limits as those on the login page.
 """
 
 import sys

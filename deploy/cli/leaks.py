@@ -1,4 +1,4 @@
-"""The subcommand that searches for secrets in places where they are not allowed."""
+"""`inventory leaks`: search for secrets in places where they are not allowed."""
 
 from dataclasses import asdict
 from typing import Annotated

@@ -49,14 +49,15 @@ _EXPECTED: Final = (StackError,)
 
 
 class Commands(TyperGroup):
-    """All commands. An error about the type of a value shows the value and the expected form."""
+    """The group of all commands. If a value has a wrong type, the error shows the value."""
 
     @override
     def invoke(self, ctx: Any) -> Any:
         """Run the command.
 
         Raises:
-            typer.BadParameter: a value is invalid. The message shows the value, unlike typer's own.
+            typer.BadParameter: a value is invalid. This method puts the value before typer's
+            message.
         """
         try:
             return super().invoke(ctx)
@@ -108,7 +109,7 @@ for group in (
 
 
 def main() -> None:
-    """Run the command line. Expected errors are printed without a traceback."""
+    """Run the command line, and exit. Print an expected error as a message without a traceback."""
     output.escape_unencodable()
     try:
         refuse_unknown(os.environ)
@@ -125,7 +126,7 @@ def main() -> None:
             print(f"repair: {repair}", file=sys.stderr)
         sys.exit(getattr(error, "exit_code", 1))
     except OSError as error:
-        if error.filename is None:  # the error has no file name after a write to a full disk
+        if error.filename is None:  # after a write to a full disk, the error has no file name
             print(f"error: {error.strerror or error}\nrepair: inventory status", file=sys.stderr)
         else:
             print(f"error: {error.filename}: {error.strerror}", file=sys.stderr)
@@ -160,9 +161,9 @@ def _message_and_repair(error: Exception) -> tuple[str, str]:
 
 
 def _expected() -> tuple[type[Exception], ...]:
-    """Return the expected error types of the modules that are imported by now.
+    """Return the expected types of errors, as far as their modules are imported.
 
-    The messages of these errors are written for the person who ran the command.
+    The message of such an error is written for the person who ran the command.
     """
     found: list[type[Exception]] = [*_EXPECTED]
     for module, name in (

@@ -14,10 +14,10 @@ P = ParamSpec("P")
 
 
 def measured(command: Callable[P, None]) -> Callable[P, None]:
-    """Return `command`, extended to print machine, commit and load on standard error at its end.
+    """Return `command`, extended: at its end it prints machine, commit and load on standard error.
 
-    The load is the load average of the machine before the measurement. A refused command prints
-    only its error.
+    The load is the machine's load average before the measurement. If the command is refused, it
+    prints only its error.
     """
 
     @wraps(command)

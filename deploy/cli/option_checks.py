@@ -13,7 +13,9 @@ LONGEST_S: Final = 86_400.0  # a day; no command waits longer
 
 
 def check_int(option: str, value: int | None, *, least: int = 1, most: int | None = None) -> None:
-    """Refuse a whole number below `least` or above `most`; None is an omitted option.
+    """Raise `StackError` for a whole number below `least` or above `most`.
+
+    None is an omitted option and passes.
 
     Raises:
         StackError: the message names option, value and limit.
@@ -27,10 +29,11 @@ def check_int(option: str, value: int | None, *, least: int = 1, most: int | Non
 
 
 def parse_ints(option: str, text: str, example: str) -> list[int]:
-    """Return the numbers of a comma-separated list.
+    """Return the numbers of a comma-separated list: [50000, 1000000] for "50000,1000000".
 
     Raises:
-        StackError: the message names option, value and an example.
+        StackError: a part is no whole number above 0. The message names option, value and
+        `example`.
     """
     try:
         numbers = [int(number) for number in text.split(",")]
@@ -43,10 +46,10 @@ def parse_ints(option: str, text: str, example: str) -> list[int]:
 
 
 def parse_pairs(option: str, texts: Sequence[str]) -> dict[str, str]:
-    """Return the pairs of an option that is repeated as KEY=VALUE.
+    """Return a map from key to value, from the texts KEY=VALUE of a repeated option.
 
     Raises:
-        StackError: the message names option, value and an example.
+        StackError: a text has no key or no `=`. The message names option, text and an example.
     """
     pairs = [text.partition("=") for text in texts]
     for text, (key, equals, _value) in zip(texts, pairs, strict=True):
@@ -57,7 +60,9 @@ def parse_pairs(option: str, texts: Sequence[str]) -> dict[str, str]:
 
 
 def check_seconds(option: str, value: float | None, *, least: float = 0.0) -> None:
-    """Refuse a time below `least`, above a day, or NaN; None is an omitted option.
+    """Raise `StackError` for a time below `least`, above a day, or NaN.
+
+    None is an omitted option and passes.
 
     Raises:
         StackError: the message names option, value and range.
@@ -68,7 +73,7 @@ def check_seconds(option: str, value: float | None, *, least: float = 0.0) -> No
 
 
 def check_choice(option: str, value: str, known: Sequence[str]) -> None:
-    """Refuse a value that is not in `known`.
+    """Raise `StackError` for a value that is not in `known`.
 
     Raises:
         StackError: the message names option, value and every known value.
@@ -85,8 +90,8 @@ def _choices(known: Sequence[str]) -> str:
 def interpreter(python: str) -> str:
     """Return the Python interpreter to start: `python`, or this process's if `python` is empty.
 
-    A relative path is made absolute, because the command runs in the directory of another source
-    tree.
+    The result is absolute, unless `python` is a name to find on PATH: the interpreter starts in the
+    directory of another source tree.
     """
     if not python:
         return sys.executable
@@ -103,7 +108,9 @@ def parse_finite(text: str) -> float | None:
 
 
 def check_retail_file(file: Path) -> None:
-    """Refuse a file from which no sales can be read, before anything is started for it.
+    """Raise `StackError` for a file from which no sales can be read.
+
+    Call it before anything is started for this file.
 
     Raises:
         StackError: the message names the file, the problem and the expected form.

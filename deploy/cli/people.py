@@ -1,4 +1,4 @@
-"""Subcommands about people: add, invite, disable, enable, list; roles, stores, password, region."""
+"""Subcommands for accounts: add, invite, disable, enable, list, roles, stores, region, password."""
 
 import shlex
 import sys
@@ -149,7 +149,7 @@ def stores(
     everywhere: Everywhere = False,
     none: Annotated[bool, typer.Option("--none", help="No location.")] = False,
 ) -> None:
-    """Replace a person's stores and regions."""
+    """Replace the stores and regions in which a person works."""
     accounts = _accounts()
     if none is bool(store or region or everywhere):
         message = (
@@ -206,7 +206,7 @@ def sessions(name: Name, *, json: Json = False) -> None:
 
 @people.command("end-sessions")
 def end_sessions(name: Name) -> None:
-    """End all sessions and tokens of an account, and keep the password."""
+    """End all sessions and tokens of an account. The password stays valid."""
     ended = _accounts().end_sessions_of(name=name, actor=_me())
     output.console.print(
         f"{counted_text(ended, f'session of {name} has', f'sessions of {name} have')} ended, and "
@@ -325,7 +325,10 @@ def _refuse_address(url: str) -> None:
 
 
 def _print_link(invitation: Any, url: str) -> None:  # noqa: ANN401 -- its class is imported late
-    """Print the link alone on standard output, so that a program can pass it on."""
+    """Print the link of an invitation on standard output, and its explanation on standard error.
+
+    So a program can read the link and pass it on.
+    """
     output.plain(urljoin(url or _web_address(), invitation.path))
     output.errors.print(
         f"{invitation.name} sets a password with this link, once,"

@@ -24,7 +24,7 @@ class Form:
 
 
 def print_json(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Print all rows as JSON objects, decimals as numbers.
+    """Print all rows as a JSON list of objects, with decimals as numbers.
 
     Raises:
         StackError: two columns have the same name, so an object would lose one of them.
@@ -47,7 +47,7 @@ def as_number(cell: Any) -> Any:  # noqa: ANN401 -- of any SQL type
 
 
 def print_rows(columns: Sequence[str], rows: Iterator[Sequence[Any]]) -> None:
-    """Print the first rows as a table, and their number on standard error."""
+    """Print the first 200 rows as a table, and their number on standard error."""
     shown = list(islice(rows, SHOWN_ROWS))
     more = f", the first {SHOWN_ROWS}: --csv prints all" if next(rows, None) else ""
     output.table("", columns, shown)

@@ -79,7 +79,7 @@ def rejected_show(
 
 @rejected.command("dismiss")
 def rejected_dismiss(ids: Ids, *, reason: Reason) -> None:
-    """Dismiss rejected records that you have checked. They never have an effect."""
+    """Dismiss rejected records that you have checked: workers will never apply them."""
     connect_django()
     from ledger.tasks.service import dismiss_rejected  # noqa: PLC0415 -- needs Django set up
 
@@ -98,8 +98,8 @@ def rejected_replay(
 ) -> None:
     """Send rejected records again, after a comparison with Postgres and the workers.
 
-    Without --yes the command only compares, and ends with exit code 1. If a replay can't repair a
-    record, the command refuses it and prints what to do instead.
+    Without --yes, the command only compares, and ends with exit code 1. If a replay can't repair
+    one of the records, the command sends none, and prints what to do instead.
     """
     connect_django()
     from webui.desks.system import replay as replays  # noqa: PLC0415 -- needs Django set up
@@ -117,7 +117,7 @@ def rejected_replay(
         them = "the record" if len(useless) == 1 else "these records"
         message = f"a replay can't repair {them}. Nothing was sent. {steps}. Then dismiss {them}"
         dismissed = " ".join(each.id for each in useless)
-        # The reason that was given here is one for a replay.
+        # Don't reuse the given reason: it explains a replay, not a dismissal.
         repair = f"inventory rejected dismiss {dismissed} --reason 'not repairable by a replay'"
         raise StackError(message, repair=repair)
     if not yes:
@@ -128,7 +128,7 @@ def rejected_replay(
 
 
 def _with_text_times(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the rows with the times in the column `detail` as text."""
+    """Return the rows, with the times in their column `detail` changed to text."""
     return [row | {"detail": with_times(row["detail"])} for row in rows]
 
 

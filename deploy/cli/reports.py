@@ -34,7 +34,11 @@ def print_report(title: str, found: dict[str, Any], *, json: bool) -> None:
 
 
 def rows(found: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
-    """Yield a report as rows of name and plain value. A nested report has one row per value."""
+    """Yield a report as rows of name and value.
+
+    A nested report gives one row per inner value: {"a": {"b": 1}} gives ("a, b", 1). A list gives
+    one row per entry.
+    """
     for name, content in found.items():
         if isinstance(content, dict):
             yield from ((f"{name}, {inner}", value) for inner, value in rows(content))

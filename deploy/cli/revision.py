@@ -68,7 +68,7 @@ def _settings() -> Any:  # noqa: ANN401 -- its class is imported only by command
 
 @revision.command("list")
 def list_revisions(*, json: Json = False) -> None:
-    """List logic revisions with their workers and their lag in records. Mark the deciding one."""
+    """List logic revisions with their workers and lag in records. Mark the deciding revision."""
     settings = _settings()
     from deploy.revisions.listing import known_revisions  # noqa: PLC0415 -- asks the broker
 
@@ -89,8 +89,8 @@ def start(
 ) -> None:
     """Start workers of another revision beside the stack. Their decisions reach no page.
 
-    The workers fold stock.events from the beginning. If they ran before, they continue at their
-    last offsets. The command returns when the workers are ready.
+    The workers fold stock.events from the beginning, or from their last offsets if they ran before.
+    The command returns when the workers are ready.
     """
     load_environment()
     from deploy.revisions import shadow  # noqa: PLC0415 -- starts processes
@@ -114,7 +114,7 @@ def start(
 def _kept_if_deciding(error: StackError, number: int) -> StackError:
     """Return `error`, but with another repair if revision `number` decides.
 
-    The repair in `error` deletes the state of the revision. A deciding revision needs its state.
+    The repair in `error` deletes the state of the revision, which a deciding revision still needs.
     """
     from deploy.revisions.promote import active  # noqa: PLC0415 -- opens a connection
 
@@ -179,9 +179,11 @@ def promote(
     """Compare a revision with the deciding one, then make it the deciding one.
 
     Afterwards, pages show the proposals of this revision, and the proposals of the former revision
-    are closed. The command switches nothing if this revision is behind, or if more keys differ than
-    the approval allows. In the second case, the approval lapses. Without --approval no key may
-    differ. `backfill rollback` switches back.
+    are closed. `backfill rollback` switches back.
+
+    The command switches nothing if this revision is behind, or if more keys differ than the
+    approval allows. In the second case, the approval also lapses. Without --approval no key may
+    differ.
     """
     settings = _settings()
     from deploy.revisions.promote import SwitchRequest  # noqa: PLC0415 -- reads topics

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def show_switch(settings: Any, request: "SwitchRequest", *, json: bool) -> None:  # noqa: ANN401 -- its class is late
-    """Switch the deciding revision, and print the comparison made before the switch."""
+    """Make the requested revision the deciding one, and print the comparison before the switch."""
     from deploy.revisions.promote import promote as switch  # noqa: PLC0415 -- reads topics
 
     found = switch(settings, request, report=output.errors.print)
@@ -20,7 +20,7 @@ def show_switch(settings: Any, request: "SwitchRequest", *, json: bool) -> None:
 
 
 def show_comparison(report: dict[str, Any], *, json: bool) -> None:
-    """Print a comparison with its differences, and the records that are no decisions."""
+    """Print a comparison, its differences, and the invalid records in the topics of decisions."""
     if json:
         output.as_json(report)
         return

@@ -1,10 +1,10 @@
 """Temporary directory for a benchmark that starts its own stack and damages it on purpose.
 
-If root runs the benchmark and the machine allows it, a small file system in memory (tmpfs) is
-mounted at the directory.
+If root runs the benchmark and the machine allows it, the directory is a small file system in memory
+(tmpfs).
 
 The directory is deleted after success, an error, Ctrl-C, SIGTERM and SIGHUP. After SIGKILL it
-remains; its name was printed at the beginning.
+remains. The benchmark prints its path at the beginning, so that a person can delete it.
 """
 
 import os
@@ -36,7 +36,7 @@ class ScratchDirectory:
 
 @contextmanager
 def directory(progress: Callable[[str], None]) -> Iterator[ScratchDirectory]:
-    """Make the directory. When the block ends, kill the processes that use it, and delete it."""
+    """Create and yield the directory. At the end, kill the processes that use it, and delete it."""
     before = {number: signal.signal(number, signal.default_int_handler) for number in SIGNALS}
     base = Path(tempfile.mkdtemp(prefix="inventory-faults-"))
     base.chmod(0o711)
@@ -59,7 +59,7 @@ def ignore_signals() -> None:
 
 
 def _mount(base: Path) -> str:
-    """Mount a tmpfs of up to 6 GB at `base`. Return the reason if that is impossible, else ""."""
+    """Mount a tmpfs of up to 6 GB at `base`. Return "", or the reason if that is impossible."""
     if os.geteuid() != 0:
         return "only root may mount a small disk for it"
     problem = _command("mount", "-t", "tmpfs", "-o", _DISK, "none", str(base))
@@ -87,9 +87,10 @@ def _clean(scratch: ScratchDirectory) -> None:
 
 
 def end_processes(directories: tuple[Path, ...]) -> None:
-    """Kill each process that uses one of `directories`.
+    """Kill each process that uses one of `directories`. Stop trying after 10 s.
 
-    Such a process has the path in its command or environment, or works in the directory.
+    A process uses a directory if its command or environment contains the path, or if its working
+    directory is inside.
     """
     deadline = time.monotonic() + _ENDED_S
     while (found := list(_processes_in(directories))) and time.monotonic() < deadline:

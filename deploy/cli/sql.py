@@ -1,4 +1,4 @@
-"""The command for SQL: facts and results in Postgres, or history in DuckDB."""
+"""`inventory sql`: run SQL on facts and results in Postgres, or on the history in DuckDB."""
 
 import csv
 import sys
@@ -69,8 +69,8 @@ def sql(
 ) -> None:
     """Run a read-only query on the stack's Postgres, or with --history on archive and runs.
 
-    The URL of Postgres contains no password, but the path of a password file. --history needs no
-    running stack. docs/reference/history-tables.md lists its tables.
+    The printed URL of Postgres contains no password, but the path of a password file. --history
+    needs no running stack. docs/reference/history-tables.md lists its tables.
     """
     form = _form(as_csv=as_csv, json=json, parquet=parquet)
     if history or question or questions:

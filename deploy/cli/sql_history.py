@@ -1,4 +1,4 @@
-"""`inventory sql --history`: statements and questions over archive and runs, and a shell."""
+"""`inventory sql --history`: statements and questions over archive and runs, and their shell."""
 
 import csv
 import sys
@@ -28,10 +28,11 @@ _NO_RUN: Final = "none"
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The history to query: the archived log with the results of `run`, which may be `none`.
+    """The history to query: the archived log, and the results of the run `run`.
 
-    `whole_archive` adds the records after the run's end. `diff` is a directory that
-    `backfill diff --out` has written. `out` is the directory for the tables; None is the default.
+    `run` may be `none`: then only the log is read. `whole_archive` adds the records after the run's
+    end. `diff` is a directory that `backfill diff --out` has written. `out` is the directory for
+    the tables. None is the default directory.
     """
 
     run: str
@@ -47,10 +48,10 @@ class Source:
 
 
 def query(source: Source, statement: str, name: str, form: Form) -> None:
-    """Print the answer to a statement or to the question `name`. Open a shell if both are empty.
+    """Print the answer to a statement, or to the question `name`. Open a shell if both are empty.
 
     Raises:
-        StackError: the statement is refused, or statements in the shell failed.
+        StackError: both are given, the statement is refused, or statements in the shell failed.
     """
     if statement and name:
         message = f"a statement and --question {name}: expected one of them"
@@ -86,7 +87,10 @@ def list_questions(form: Form) -> None:
 
 @contextmanager
 def session(source: Source) -> Iterator[tuple[DuckHistory, History]]:
-    """Open DuckDB over the tables of `source`. Write absent tables first."""
+    """Open DuckDB over the tables of `source`, and close it at the end. Write missing tables first.
+
+    Yield the open DuckDB and the history of its tables.
+    """
     settings = Connections(home=default_home())
     history = open_history(settings, source.request, written)
     if history.run is None and source.run != _NO_RUN:
@@ -104,7 +108,7 @@ def session(source: Source) -> Iterator[tuple[DuckHistory, History]]:
 
 @contextmanager
 def refusals() -> Iterator[None]:
-    """Replace an error of the history by a `StackError` with its message and the next step."""
+    """Replace an error of the block by a `StackError` with its message and the next step."""
     try:
         yield
     except QueryRefused as error:
@@ -116,7 +120,7 @@ def refusals() -> Iterator[None]:
 
 
 def written(group: str, done: int, missing: int) -> None:
-    """Print the progress of writing the tables."""
+    """Print the progress of writing tables: `done` of `missing` partitions are written."""
     partitions = counted_text(missing, "partition")
     output.errors.print(f"tables of the {group}: {done} of {partitions} written")
 

@@ -1,6 +1,7 @@
 """The shell of `inventory sql --history`: statements that end with `;`, and commands like `.quit`.
 
-It reads lines from a terminal or from a pipe. After an error it continues with the next statement.
+The shell reads lines from a terminal or from a pipe. After an error it continues with the next
+statement.
 """
 
 import sys
@@ -28,7 +29,7 @@ _HELP: Final = (
 
 
 class Shell:
-    """One session of a person or of a script."""
+    """One session of the shell, for a person at a terminal or for a script."""
 
     def __init__(self, duck: DuckHistory, history: History) -> None:
         self._duck = duck
@@ -55,7 +56,7 @@ class Shell:
         return self._failed
 
     def _statements(self) -> Iterator[str]:
-        """Yield each statement or command, without blanks around it."""
+        """Yield each statement or command, without spaces around it."""
         waiting: list[str] = []
         for line in self._lines(waiting):
             if not waiting and line.lstrip().startswith("."):
@@ -70,7 +71,7 @@ class Shell:
             yield "\n".join(waiting).strip()
 
     def _lines(self, waiting: list[str]) -> Iterator[str]:
-        """Yield the lines of input. Ctrl-C drops a statement that is not complete."""
+        """Yield the lines of input. Ctrl-C empties `waiting`, which has an incomplete statement."""
         if not sys.stdin.isatty():
             yield from (line.rstrip("\n") for line in sys.stdin)
             return
@@ -126,5 +127,5 @@ def _schema(name: str) -> None:
 
 
 def _plain(text: str) -> str:
-    """Return a text from the catalogue of tables without the marks of Markdown."""
+    """Return a text of the table descriptions without Markdown's backticks and backslashes."""
     return text.replace("`", "").replace("\\|", "|")

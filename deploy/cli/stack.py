@@ -49,10 +49,8 @@ def start_options(home: Home, workers: int, only: str, seed_data: str | None) ->
 
     If `seed_data` is None and the home has demo data, the stack starts as a demo, with demo data
     and live trading. With `only` it gets neither, because trading needs services that `only` may
-    leave out.
-
-    The JVMs of a demo use only the first of their two compilers, because a demo is short. The
-    variable INVENTORY_JVM_COMPILERS takes precedence.
+    leave out. The JVMs of a demo use only the first of their two compilers, because a demo is
+    short. The variable INVENTORY_JVM_COMPILERS takes precedence.
     """
     is_demo = seed_data == "demo" or (seed_data is None and home.has_demo())
     compilers = FIRST_COMPILER if is_demo else BOTH_COMPILERS
@@ -109,7 +107,7 @@ def up(
 
     home = _home()
     options = start_options(home, DEFAULT_WORKERS if workers is None else workers, only, seed_data)
-    WorkerSettings()  # before anything starts, refuse values that no worker accepts
+    WorkerSettings()  # raises an error for values that no worker accepts
     current = read_runtime(home)
     was_running = current.running
     if was_running:
@@ -163,7 +161,7 @@ def _run_in_foreground(home: Home, options: Options, workers: int | None) -> Non
 
 
 def demo() -> None:
-    """Start the stack with a sample retailer and live trading, and watch one sale reach a page."""
+    """Start the stack with a sample retailer and live trading. Check that a sale reaches a page."""
     from deploy.stack import proof  # noqa: PLC0415 -- loads Django
 
     proof.refuse_https()
@@ -188,7 +186,7 @@ def _print_addresses(home: Home) -> None:
 
 
 def _show_rules(home: Home) -> None:
-    """Print the next step if the deciding logic revision is not that of this stack's workers."""
+    """Print the next step if the deciding logic revision is not the one of this stack's workers."""
     from deploy.doctor import checks, running  # noqa: PLC0415 -- asks Postgres
 
     if "actuator" not in read_runtime(home).services:
@@ -223,10 +221,10 @@ def hold(
         bool, typer.Option("--release", help="Let the supervisor repair the service again.")
     ] = False,
 ) -> None:
-    """Tell the supervisor not to repair a service that doesn't answer.
+    """Exempt a service from the supervisor's repairs, for example while a debugger stops it.
 
-    For example, a service in a debugger doesn't answer while the debugger stops it. After a crash,
-    the supervisor still restarts the service.
+    A stopped service doesn't answer, so the supervisor would restart it. After a crash, the
+    supervisor still restarts the service.
     """
     from deploy.stack import service_commands  # noqa: PLC0415 -- loads what every part needs to run
 
@@ -240,9 +238,9 @@ def move(
 ) -> None:
     """Move a stopped stack to another directory. The old one becomes a link to it.
 
-    A mount point can't become a link, nor can a directory in a parent directory that you may not
-    change. In these cases the command copies the files and keeps the old ones. It creates a link
-    `moved-to` in the old directory, through which later commands find the new directory.
+    If a link is impossible, the command copies the files and keeps the old ones. It creates a link
+    `moved-to` in the old directory, by which later commands find the new one. Examples are a mount
+    point, and a directory whose parent directory you may not change.
     """
     from deploy.stack.move import move as move_home  # noqa: PLC0415 -- only this verb needs it
 
@@ -308,7 +306,7 @@ def status(
 
 
 def _show_repairs(repairs: dict[str, list[str]]) -> None:
-    """Print each repair below the table: a cell of the table would break a command into lines."""
+    """Print each repair below the table, because a cell of the table would break long commands."""
     for repair, names in repairs.items():
         text = f"repair {', '.join(names)}: {repair}"
         output.console.print(text)
@@ -392,7 +390,7 @@ def fetch() -> None:
     """Download Kafka, Connect and Debezium, and verify their checksums.
 
     The command also starts broker and Connect once, so that their JVMs write class-data archives
-    (AppCDS). With these archives, the JVMs start in half the time.
+    (AppCDS). With these archives, each JVM starts in half the time.
     """
     from deploy.stack import class_data  # noqa: PLC0415 -- only this verb needs the JVM parts
 

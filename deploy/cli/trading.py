@@ -13,7 +13,8 @@ from deploy.stack.django import connect_django
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
-# The simulator's scenarios, repeated here to avoid loading Django. A test compares both lists.
+# Names of the simulator's scenarios, repeated here because an import of the simulator loads Django.
+# A test compares both lists.
 SCENARIOS: Final = (
     "normal",
     "black-friday",
@@ -60,9 +61,10 @@ def simulate(
     ] = "5",
     json: Json = False,
 ) -> None:
-    """Simulate customers, thieves, buyers, suppliers and staff, who use the ledger's services.
+    """Simulate customers, thieves, buyers, suppliers and staff of a retailer.
 
-    Ctrl-C ends the trade, and the command prints the results so far, with exit code 130.
+    The simulation writes with the functions that the pages use. Ctrl-C ends it: the command prints
+    the results so far, with exit code 130.
     """
     if scenario not in {*SCENARIOS, *_FORMER_SCENARIOS}:
         message = f"--scenario {scenario!r}: expected one of {', '.join(SCENARIOS)}"
@@ -94,7 +96,11 @@ def simulate(
 
 
 def _finite(option: str, text: str, *, least: str) -> float:
-    """Return the number of an option. Refuse a text that is no finite number in the range."""
+    """Return the number in `text`, the value of `option`.
+
+    Raises:
+        StackError: it is no finite number, is negative, or is 0 although `least` is "above 0".
+    """
     value = option_checks.parse_finite(text)
     if value is None or value < 0 or (value == 0 and least == "above 0"):
         message = f"{option} {text}: expected a finite number {least}"
@@ -112,7 +118,7 @@ def import_sales(
     limit: Annotated[int | None, typer.Option(help="Largest number of lines to read.")] = None,
     json: Json = False,
 ) -> None:
-    """Import a sales file into Postgres. Invalid rows are listed; the others are imported."""
+    """Import a sales file into Postgres. List the invalid rows, and import all others."""
     option_checks.check_retail_file(file)
     option_checks.check_choice("--stores", stores, tuple(_STORES))
     option_checks.check_int("--limit", limit)
@@ -138,7 +144,7 @@ def import_codes(
     dry_run: Annotated[bool, typer.Option(help="Check every row and write nothing.")] = False,
     json: Json = False,
 ) -> None:
-    """Import GTINs and codes of suppliers into Postgres, all rows or none."""
+    """Import GTINs and suppliers' codes into Postgres. If a row is invalid, import none."""
     content = option_checks.content_of(file)
     connect_django()
     from ledger.imports import code_import  # noqa: PLC0415 -- needs Django set up

@@ -30,7 +30,7 @@ _COLUMNS: Final = (
     "age",
     "address",
 )
-# Columns for a terminal of 80 characters. Terminals of 120 characters and --json have all columns.
+# Columns for a terminal of less than 120 characters. A wider one, and --json, show all columns.
 _NARROW: Final = ("worker", "state", "crashed", "partitions", "lag", "age")
 _WIDE_CHARS: Final = 120
 _SECOND_US: Final = 1_000_000
@@ -52,7 +52,7 @@ def _home() -> Home:
 
 @workers.callback(invoke_without_command=True)
 def workers_list(context: typer.Context, *, json: Json = False) -> None:
-    """List workers with partitions, lag and age. A terminal of 120 columns shows more."""
+    """List workers with partitions, lag and age. A terminal of 120 columns shows all columns."""
     if context.invoked_subcommand is not None:
         return
     from deploy.stack import worker_queries  # noqa: PLC0415 -- loads what every part needs to run
@@ -87,7 +87,7 @@ def _row(row: dict[str, Any]) -> tuple[object, ...]:
 def scale(
     count: Annotated[int, typer.Argument(metavar="N", help="Number of workers, 1 to 12.")],
 ) -> None:
-    """Set the number of workers. The workers that remain continue meanwhile."""
+    """Set the number of workers. Workers that stay continue to fold meanwhile."""
     from deploy.stack import service_commands  # noqa: PLC0415 -- loads what every part needs to run
 
     seconds = service_commands.scale(_home(), count)
@@ -108,7 +108,7 @@ def stop(name: Annotated[str, typer.Argument(help="Name of a worker, like worker
 
 @workers.command()
 def start(name: Annotated[str, typer.Argument(help="Name of a worker, like worker-2.")]) -> None:
-    """Start a stopped worker. It takes over its share of the partitions."""
+    """Start a stopped worker. It gets its share of the partitions from the other workers."""
     from deploy.stack import service_commands  # noqa: PLC0415 -- loads what every part needs to run
 
     seconds = service_commands.start(_home(), name)
@@ -123,7 +123,10 @@ def restart(
         bool, typer.Option("--rolling", help="Restart all workers, one after another.")
     ] = False,
 ) -> None:
-    """Restart one worker. With --rolling, restart all, each when the one before serves again."""
+    """Restart one worker. With --rolling, restart all workers one after another.
+
+    Each restart begins when the worker before serves its partitions again.
+    """
     if rolling == (name is not None):
         message = "expected the name of a worker, or --rolling for all; nothing was restarted"
         raise StackError(message)
@@ -142,7 +145,10 @@ def rebuild(
     timeout: Annotated[float, typer.Option(help="Time limit of the replay in seconds.")] = 600.0,
     json: Json = False,
 ) -> None:
-    """Delete changelogs and snapshots, and replay stock.events. Exit 1 if a key differs."""
+    """Delete changelogs and snapshots, and compute all states again from stock.events.
+
+    Exit 1 if the state of a key differs from its former state.
+    """
     option_checks.check_seconds("--timeout", timeout, least=1)
     home = _home()
     load_environment(home)
