@@ -1,4 +1,4 @@
-"""Generator of `docker-compose.yml` from the settings of the local stack: `make docs`."""
+"""Generator of `docker-compose.yml` from the local stack's settings; `make docs` runs it."""
 
 import copy
 from typing import Any, Final
@@ -55,7 +55,7 @@ def spark(role: str) -> dict[str, Any]:
 
 
 def document() -> dict[str, Any]:
-    """Return the complete compose file as nested dictionaries."""
+    """Return the content of docker-compose.yml as nested dictionaries."""
     services: dict[str, Any] = {
         "postgres": postgres(),
         "kafka": kafka(),
@@ -85,7 +85,7 @@ def document() -> dict[str, Any]:
 
 
 def render() -> str:
-    """Return the text of the compose file."""
+    """Return the text of docker-compose.yml, with its header."""
     return _HEADER + yaml.safe_dump(document(), sort_keys=False, width=100, allow_unicode=True)
 
 

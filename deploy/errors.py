@@ -1,10 +1,10 @@
-"""Errors of the local stack: a cause, and the command that repairs it."""
+"""Errors of the local stack, each with a message and the command that repairs the cause."""
 
 
 class StackError(RuntimeError):
-    """The requested operation failed; `repair` is a command for the reader, or empty.
+    """An operation failed. `repair` is the command that repairs the cause, or "" if none is known.
 
-    `exit_code` is the exit code of the command.
+    `exit_code` is the exit code with which a command of the CLI ends.
     """
 
     def __init__(self, message: str, *, repair: str = "") -> None:

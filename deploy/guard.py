@@ -1,9 +1,10 @@
-"""Guard of one container's service: `python -m deploy.guard NAME -- COMMAND …`.
+"""Guard of the service in a container: `python -m deploy.guard NAME -- COMMAND …`.
 
 A container has no supervisor, and Docker restarts only processes that end. The guard applies the
-local supervisor's rule (`deploy/stack/repair_rule.py`) with the same probes. It sends SIGCONT to a
-suspended process. If a process doesn't answer, the guard ends the process and itself, and Docker's
-restart policy starts both again. Nothing repairs a suspended guard or a paused container.
+local supervisor's repair rule (`deploy/stack/repair_rule.py`) with the same probes. It sends
+SIGCONT to a suspended process. If a process doesn't answer, the guard ends the process and itself,
+and Docker's restart policy starts both again. Nothing repairs a suspended guard or a paused
+container.
 """
 
 import contextlib
@@ -23,7 +24,7 @@ from deploy.stack.processes import GRACE_S, ProcessId, end, identify, suspended
 from deploy.stack.repair_rule import SUSPENDED_S, Repair, RepairRule, silent_limit_s
 from deploy.stack.service import ServiceProbe
 
-SILENT: Final = 75  # EX_TEMPFAIL: the service didn't answer; a restart may help
+SILENT: Final = 75  # EX_TEMPFAIL of sysexits.h: the service didn't answer, and a restart may help
 USAGE: Final = 64
 _EVERY_S: Final = 5.0
 _START_S: Final = 180.0  # limit for the first answer, in seconds after the start
@@ -45,10 +46,11 @@ class Guard:
         self._process: ProcessId = identify(self._child.pid)
 
     def run(self, every_s: float, start_s: float) -> int:
-        """Return the child's exit code, or `SILENT` if the guard ended it because it didn't answer.
+        """Wait for the end of the child, and return its exit code.
 
-        The guard probes every `every_s` seconds. A child that has never answered does not count as
-        silent in the first `start_s` seconds.
+        Probe the child every `every_s` seconds. If it doesn't answer for too long, end it and
+        return `SILENT`. A child that has never answered is still starting, and is not ended in its
+        first `start_s` seconds.
         """
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._forward)
@@ -62,7 +64,7 @@ class Guard:
                 return SILENT
 
     def _is_lost(self, now: float, start_s: float) -> bool:
-        """Probe the child. Send SIGCONT if it is suspended. Return True if it has to be ended."""
+        """Probe the child, and continue it if it is suspended. Return True if it must be ended."""
         is_suspended = suspended(self._process)
         answer = None if is_suspended else self._alive(self._process.pid)
         self._answered = self._answered or answer is True
@@ -81,19 +83,22 @@ class Guard:
 
 
 def _environment() -> dict[str, str]:
-    """Return the container's variables, and the number of the log's generation if they lack it."""
+    """Return the variables for the child: those of the container, and the log's generation.
+
+    A generation in the container's variables takes precedence.
+    """
     from deploy.stack.home import Home, default_home  # noqa: PLC0415 -- only to start a child
 
     return {"INVENTORY_GENERATION": str(Home(default_home()).generation), **os.environ}
 
 
 def _exit_code(code: int) -> int:
-    """Return a child's exit code as a shell does: 128 plus the number of a signal that ended it."""
+    """Return a child's exit code as a shell does: for a signal, 128 plus its number."""
     return code if code >= 0 else 128 - code
 
 
 def alive_probe(name: str, variables: Mapping[str, str]) -> ServiceProbe:
-    """Return the `alive` probe of the service `name` in this container."""
+    """Return the probe that checks if the service `name` in this container answers."""
     from deploy.stack.context import WORKER_PREFIX  # noqa: PLC0415 -- loads the stack's modules
     from deploy.stack.probes import probes_of  # noqa: PLC0415 -- loads every part's client
 
@@ -105,7 +110,10 @@ def alive_probe(name: str, variables: Mapping[str, str]) -> ServiceProbe:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Guard the command after `--`; return its exit code."""
+    """Run the command after `--` under a guard. Return the command's exit code, or `SILENT`.
+
+    Return `USAGE` if the arguments are wrong.
+    """
     name, separator, *command = [*arguments, "", ""][: max(len(arguments), 2)]
     if separator != "--" or not command:
         sys.stderr.write(

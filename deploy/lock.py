@@ -1,9 +1,9 @@
 """Generator of `requirements/*.txt` from `pyproject.toml`: exact versions and hashes, no URLs.
 
-`dev.txt` holds all packages and determines their versions. It constrains the smaller files, so a
-package has one version in all of them. The peers of the bench and the S3 server of the tests are
-resolved separately, each from its `.in` file. The lock format of uv is not used, because it records
-the URLs of packages.
+`dev.txt` has all packages and determines their versions. The smaller files may use only these
+versions. Peers of the benchmark and the S3 server of the tests are resolved separately, each from
+its `.in` file. The files don't have uv's own lock format, because that records the URLs of
+packages.
 """
 
 import os
@@ -23,7 +23,8 @@ _EXTRAS: Final = {
     "webui": ("webui",),
     "analytics": ("analytics",),
 }
-# Variables that would add a package index or directory of this machine to the resolution.
+# Variables with a package index or a directory of packages on this machine. The resolution must not
+# depend on them.
 _LOCAL: Final = re.compile(r"^(UV|PIP)_.*(INDEX|FIND_LINKS)")
 _INSTALLER: Final = ("pip", "setuptools", "uv")
 
@@ -31,7 +32,11 @@ _INSTALLER: Final = ("pip", "setuptools", "uv")
 def compile_requirements(
     name: str, sources: list[str], constraint: Path | None, extras: tuple[str, ...] = ()
 ) -> None:
-    """Resolve `sources` with `extras` into `requirements/<name>.txt`."""
+    """Write `requirements/<name>.txt`: the packages of `sources` and their dependencies.
+
+    `extras` are optional groups of dependencies to include. `constraint` is a file whose versions
+    must be used.
+    """
     command = [str(Path(sys.executable).with_name("uv")), "pip", "compile", "-q", *sources]
     command += [part for extra in extras for part in ("--extra", extra)]
     command += ["--generate-hashes", "--no-header", "--no-annotate", "--python-version", "3.11"]
@@ -43,7 +48,7 @@ def compile_requirements(
 
 
 def installer_lines(everything: str) -> str:
-    """Return the lock entries of the installers: pip, setuptools and uv."""
+    """Return the entries of pip, setuptools and uv from the lock `everything`."""
     entries = re.split(r"\n(?=\S)", everything.strip())
     return "\n".join(e for e in entries if e.split("==")[0] in _INSTALLER) + "\n"
 
@@ -55,7 +60,7 @@ def main() -> None:
         constraint = None if name == "dev" else everything
         compile_requirements(name, ["pyproject.toml"], constraint, extras)
     for wanted in sorted(_REQUIREMENTS.glob("peers-*.in")):
-        # Peers of the bench have environments of their own; their versions may differ from ours.
+        # Each of these has an environment of its own, so no constraint: versions may differ.
         compile_requirements(wanted.stem, [str(wanted.relative_to(PROJECT))], None)
     text = installer_lines(everything.read_text(encoding="utf-8"))
     (_REQUIREMENTS / "installer.txt").write_text(text, encoding="utf-8")

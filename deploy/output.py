@@ -12,17 +12,18 @@ from rich.table import Table
 
 _WIDEST: Final = 100_000
 
-# No markup, no emoji instead of a text like `:x:`, and no added line breaks, because messages
-# contain texts of users and commands to paste.
+# Messages contain texts of users, and commands to paste. So Rich must print them unchanged: no
+# markup, no emoji in place of `:x:`, no added line breaks.
 console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
 errors = Console(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True)
 
 
 def escape_unencodable() -> None:
-    """Let standard output print a character that its encoding lacks as a Python escape.
+    """Make standard output print a Python escape for a character that its encoding lacks.
 
     By default, such a character ends the command with a `UnicodeEncodeError`. In a locale without
-    UTF-8, it may be a mark of a table. In one with UTF-8, it is a byte of a path that is not UTF-8.
+    UTF-8, an example is ✔ in a table. In a locale with UTF-8, it is a byte of a path that is not
+    UTF-8.
     """
     stream = sys.stdout
     if not isinstance(stream, TextIOWrapper):  # None if the command was started with `>&-`
@@ -34,7 +35,7 @@ def escape_unencodable() -> None:
 def as_json(value: Any) -> None:  # noqa: ANN401 -- a report of any type
     """Print `value` as indented JSON and nothing else.
 
-    JSON has no infinity and no NaN. Such numbers, for example of a division by 0, become null.
+    JSON has no infinity and no NaN, so these numbers become null.
     """
     try:
         text = json.dumps(value, indent=2, default=str, allow_nan=False)
@@ -64,7 +65,7 @@ class Report(Protocol):
 
 
 def plain(text: str) -> None:
-    """Print text without formatting."""
+    """Print `text` with one line break at its end, and without Rich's formatting."""
     sys.stdout.write(text.rstrip("\n") + "\n")
 
 
@@ -77,19 +78,19 @@ def report(found: Report, *, in_json: bool) -> None:
 
 
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """Print rows under a title. On a terminal, long cells are folded to its width."""
+    """Print rows under a title. On a terminal, wrap long cells to fit the terminal's width."""
     drawn = Table(box=None, pad_edge=False)
     for column in columns:
         drawn.add_column(column, overflow="fold")
     for row in rows:
         drawn.add_row(*("" if cell is None else str(cell) for cell in row))
     if title:
-        # The table's own title would be folded to the width of its columns.
+        # Rich would wrap a title of the table at the width of its columns.
         console.print(title)
     if console.is_terminal:
         console.print(drawn, soft_wrap=False)
         return
     natural = console.measure(drawn, options=console.options.update(width=_WIDEST)).maximum
-    # A console never prints wider than itself, and one without a terminal is 80 columns wide.
+    # Without a terminal, Rich's console is 80 columns wide and wraps cells. Use a wider console.
     wide = Console(file=console.file, highlight=False, markup=False, emoji=False, width=natural)
     wide.print(drawn)

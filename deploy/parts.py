@@ -1,7 +1,7 @@
 """Settings of Postgres, broker and Connect, shared by the local stack and `docker-compose.yml`.
 
-`LOCAL_*` suit one machine with two cores and must not be used in production. The names of settings
-are those in the documentation of Postgres, Kafka and Kafka Connect.
+The values in `LOCAL_*` are for one machine with two cores. Don't use them in production. The
+settings have their names from the documentation of Postgres, Kafka and Kafka Connect.
 """
 
 from typing import Final
@@ -19,13 +19,15 @@ POSTGRES: Final = {
     "max_wal_senders": "10",
     # Without this limit, an inactive slot would retain WAL until the disk is full.
     "max_slot_wal_keep_size": "4GB",
-    # "off" would delay each change by 130 ms, because Postgres decodes WAL only after its flush.
+    # "off" would delay each change by 130 ms, because Postgres decodes a change only after the
+    # flush of its WAL.
     "synchronous_commit": "on",
     "max_connections": "200",
     "timezone": "UTC",
 }
 LOCAL_POSTGRES: Final = {
-    # The slot of a killed Connect is free after this time. The default of 60 s suits real networks.
+    # If Connect is killed, another connector can use the slot only after this time. The default of
+    # 60 s is for networks with interruptions.
     "wal_sender_timeout": "10s",
     # Enough for the list indexes of a million keys. Postgres occupies only the pages that it uses.
     "shared_buffers": "256MB",
@@ -40,19 +42,21 @@ BROKER: Final = {
     "group.initial.rebalance.delay.ms": "0",
     "offsets.topic.num.partitions": "4",
     "transaction.state.log.num.partitions": "4",
-    # One broker: production runs three, with replication 3 and two in-sync replicas.
+    # Values for one broker. In production, use three brokers, replication factor 3 and 2 in-sync
+    # replicas.
     "default.replication.factor": "1",
     "offsets.topic.replication.factor": "1",
     "transaction.state.log.replication.factor": "1",
     "transaction.state.log.min.isr": "1",
     "share.coordinator.state.topic.replication.factor": "1",
     "share.coordinator.state.topic.min.isr": "1",
-    # The default buffer of 128 MiB does not fit the local heap, so nothing would be compacted.
+    # The default of 128 MiB doesn't fit into the local heap, so no topic would be compacted.
     "log.cleaner.dedupe.buffer.size": "8388608",
     "log.segment.bytes": "67108864",
 }
 LOCAL_BROKER: Final = {
-    # A killed broker can't register again until its old session ends: 9 s by default.
+    # After a kill, the broker can register again only when its old session has ended. The default
+    # is 9 s.
     "broker.session.timeout.ms": "3000",
     "broker.heartbeat.interval.ms": "500",
     "group.min.session.timeout.ms": "1000",
@@ -75,19 +79,20 @@ CONNECT: Final = {
     "key.converter.schemas.enable": "false",
     "value.converter.schemas.enable": "false",
     "plugin.discovery": "service_load",
-    # Limits the number of records that are sent again after a crash; Debezium's image has 60 s.
+    # After a crash, Debezium sends again the records of at most this time. Its image has 60 s.
     "offset.flush.interval.ms": "2000",
     "scheduled.rebalance.max.delay.ms": "0",
     "topic.creation.enable": "false",
     "connector.client.config.override.policy": "None",
-    # The records of one poll arrive within this time, so they share a request. 5 ms, the default
-    # since Kafka 4.0, would delay each change more.
+    # The producer waits so long for further records, and sends all in one request. The records of
+    # one poll arrive within 2 ms. The default of 5 ms would only delay each change.
     "producer.linger.ms": "2",
     "producer.compression.type": "lz4",
     "producer.batch.size": "131072",
     "config.providers": "env",
     "config.providers.env.class": "org.apache.kafka.common.config.provider.EnvVarConfigProvider",
-    # Without this pattern, `config/validate` would return any variable of Connect to its caller.
+    # Without this pattern, a caller of Connect's `config/validate` could read each variable of
+    # Connect.
     "config.providers.env.param.allowlist.pattern": "CDC_PASSWORD",
     "rest.extension.classes": (
         "org.apache.kafka.connect.rest.basic.auth.extension.BasicAuthSecurityRestExtension"
@@ -97,15 +102,15 @@ CONNECT: Final = {
 # one that reads files.
 CONNECT_JVM: Final = ("-Dorg.apache.kafka.automatic.config.providers=none",)
 LOCAL_CONNECT: Final = {
-    # Connect's only local worker continues 5 s after kill -9, instead of 10 s.
+    # With these values, Connect works again 5 s after kill -9, instead of 10 s.
     "session.timeout.ms": "3000",
     "heartbeat.interval.ms": "500",
 }
 
 LOCAL_JVM: Final = ("-XX:+UseSerialGC", "-Djava.awt.headless=true")
-# JVM flags for each value of INVENTORY_JVM_COMPILERS. The JVM has two compilers. The second one
-# takes much CPU time in the first minutes after a start, and saves more in hours of trade
-# (decision 0060).
+# JVM flags for each value of INVENTORY_JVM_COMPILERS. The JVM has two compilers. In the first
+# minutes after a start, the second compiler takes much CPU time. In hours of trade, its faster code
+# saves more than that (decision 0060).
 FIRST_COMPILER: Final = "first"
 BOTH_COMPILERS: Final = "both"
 JVM_COMPILERS: Final = {FIRST_COMPILER: ("-XX:TieredStopAtLevel=1",), BOTH_COMPILERS: ()}
@@ -115,16 +120,20 @@ _PRINTABLE: Final = range(0x20, 0x7F)
 
 
 def jaas_config(credentials: str) -> str:
-    """Return the login configuration of Connect's REST API; `credentials` is a properties file."""
+    """Return the login configuration (JAAS) of Connect's REST API.
+
+    `credentials` is the path of a properties file with one line `NAME=PASSWORD` per account.
+    """
     module = "org.apache.kafka.connect.rest.basic.auth.extension.PropertyFileLoginModule"
     return f'KafkaConnect {{ {module} required file="{credentials}"; }};\n'
 
 
 def properties(settings: dict[str, str]) -> str:
-    """Return `settings` as a Java properties file in ASCII.
+    """Return `settings` as the text of a Java properties file, in ASCII.
 
-    Java reads such a file as Latin-1. So each non-ASCII character is written as its UTF-16 code
-    units, each as a backslash, `u` and four hexadecimal digits. A backslash is doubled.
+    Java reads such a file as Latin-1. So the text has an escape for each UTF-16 code unit outside
+    of printable ASCII: a backslash, `u` and four hexadecimal digits. Each backslash in a value is
+    doubled.
     """
     return "".join(f"{name}={_escaped(value)}\n" for name, value in settings.items())
 

@@ -1,9 +1,11 @@
 """Rebuild of the workers' state from `stock.events`: the repair for lost or wrong changelogs.
 
-A key's state is a function of its partition's log, so it can be deleted and recomputed. Decisions
-get the same ids and revisions again, and their consumers ignore duplicates. The read model keeps
-its rows until newer ones arrive. So pages still work and show the age of their data.
-Each step is idempotent. An interrupted command leaves the workers paused; run it again to finish.
+The state of a key depends only on the records of its partition, so it can be deleted and computed
+again. Decisions get the same ids and revisions again, and their consumers ignore duplicates. The
+read model keeps its rows until newer ones arrive, so pages work and show the age of their data.
+
+Each step is idempotent. If the command is interrupted, the workers stay paused. Run it again to
+finish.
 """
 
 import shutil
@@ -41,7 +43,7 @@ from inventory.model.ids import InvKey
 from inventory.revision import LOGIC_REVISION
 
 CHANGELOGS: Final = (ON_HAND_CHANGELOG, SALES_WINDOWS_CHANGELOG)
-# The projector is paused too, because its stored positions are not valid in recreated topics.
+# This service is paused, too, because its stored positions are not valid in the new topics.
 _READER: Final = "projector"
 _DIGEST_BYTES: Final = 16
 _FORGET: Final = "DELETE FROM read_model.sink_position WHERE topic = ANY(%s)"
@@ -54,8 +56,8 @@ States = Mapping[InvKey, tuple[int, bytes]]  # offset and digest of each key's s
 class RebuildReport:
     """Result of a rebuild: numbers of equal and of moved keys, and the keys that differ.
 
-    A moved key has newer records than before, so its states can't be compared.
-    `not_compared` is the reason why the former state could not be read, or empty.
+    A moved key has newer records than before, so its states can't be compared. `not_compared` is
+    "", or the reason why the former state could not be read.
     """
 
     records: int
@@ -86,9 +88,9 @@ class RebuildReport:
 def rebuild(
     home: Home, settings: Connections, *, timeout_s: float, report: Progress
 ) -> RebuildReport:
-    """Delete the workers' changelogs, offsets and files. Wait until workers have replayed the log.
+    """Delete the workers' changelogs, offsets and files. Wait until workers replayed the log.
 
-    Return the comparison of the states before and after the rebuild.
+    Return a comparison of the states before and after.
 
     Raises:
         StackError: no stack is ready, the source topic is incomplete, or the replay took too long.
@@ -127,7 +129,7 @@ def refuse_truncated_source(settings: Connections) -> None:
     try:
         committed = progress.committed_progress(settings, LOGIC_REVISION)
     except (KafkaException, kafka.TopicUnreadable, UnreadableRecord):
-        return  # without a readable changelog nothing contradicts the topic
+        return  # without a readable changelog, it is unknown which records the state includes
     source, ends = kafka.topic_id(settings.kafka_bootstrap, STOCK_EVENTS), progress.ends(settings)
     for number, state in committed.items():
         if state.source_topic_id not in (None, source) or state.next_offset > ends[number]:
@@ -142,9 +144,9 @@ def refuse_truncated_source(settings: Connections) -> None:
 
 @contextmanager
 def _paused(home: Home, report: Progress) -> Iterator[tuple[str, ...]]:
-    """Pause workers and projector within the context, and yield their names.
+    """Pause workers and projector until the block ends. Yield their names.
 
-    They resume at the end of the context. After an error they stay paused.
+    They run again at the end of the block. After an error they stay paused.
     """
     names = service_commands.pause(home, _READER)
     report(f"{', '.join(names)} paused")
@@ -160,9 +162,9 @@ def _paused(home: Home, report: Progress) -> Iterator[tuple[str, ...]]:
 
 
 def _fingerprints(settings: Connections) -> tuple[States, str]:
-    """Return offset and digest of each key's state, and "".
+    """Return a map from key to offset and digest of its state, and "".
 
-    If the changelogs are unreadable, return no keys, and the reason.
+    If the changelogs are unreadable, return an empty map and the reason.
     """
     live = LiveState(settings)
     try:

@@ -1,4 +1,4 @@
-"""Generator of the pages in docs/reference: `python -m deploy.reference` writes them.
+"""Generator of the pages in docs/reference: `python -m deploy.reference` writes all of them.
 
 A house test compares the pages with the code.
 """
@@ -26,7 +26,7 @@ _ABOUT_COMMANDS: Final = (
     "`last` is the newest one. If a command states no exit codes, those of [exit\n"
     "codes](exit-codes.md#commands) apply.\n"
 )
-# Exit codes of a command that defines no others.
+# Exit codes of a command whose help states no exit codes.
 _COMMON_CODES: Final = (
     (0, "done"),
     (1, "the check found a difference, or the command failed; the message states the reason"),
@@ -36,7 +36,7 @@ _COMMON_CODES: Final = (
 
 
 def page_of(name: str) -> str:
-    """Return the text of one generated page."""
+    """Return the text of the generated page `name`, for example `cli.md`."""
     return _PAGES[name]()
 
 
@@ -57,7 +57,7 @@ def _overview(commands: list[Named]) -> Iterator[str]:
 
 
 def _commands(group: TyperGroup, path: Words) -> Iterator[Named]:
-    """Yield each visible command with its path, such as `inventory`, `bench`, `hot`.
+    """Yield each visible command with its path, for example ("inventory", "bench", "hot").
 
     The commands of each group are in alphabetical order.
     """
@@ -87,7 +87,7 @@ def _parameter(parameter: TyperOption | TyperArgument) -> str:
 
 
 def _paragraphs(text: str | None) -> str:
-    """Return `text` with each paragraph on one line."""
+    """Return `text` with each paragraph on one line, and a blank line between paragraphs."""
     parts = (" ".join(part.split()) for part in (text or "").replace("\b", "").split("\n\n"))
     return "\n\n".join(parts)
 
@@ -130,11 +130,14 @@ def _shown(command: str) -> str:
 
 
 def _settings() -> str:
-    """Return the page about `.env.example`. A test compares its names with the settings classes."""
+    """Return the page about the variables in `.env.example`.
+
+    A test compares the names in this file with the classes of settings.
+    """
     rows: list[str] = []
     comment: list[str] = []
     for line in SETTINGS.read_text(encoding="utf-8").splitlines():
-        if line.removeprefix("#").startswith("INVENTORY_"):  # secrets have no `#`
+        if line.removeprefix("#").startswith("INVENTORY_"):  # optional ones begin with `#`
             name, _, default = line.removeprefix("#").partition("=")
             rows.append(f"| `{name}` | {_shown_default(default)} | {_cell(' '.join(comment))} |")
             comment = []

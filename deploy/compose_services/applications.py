@@ -32,8 +32,8 @@ from webui.config.environment import WebEnvironment
 _WORKER_PORT: Final = 6066
 WORKERS: Final = ("worker-1", "worker-2")
 _WEB_PORT: Final = 8000
-# An empty hour turns proofs off, so it must stay empty: `-` gives the default to an unset variable
-# only, `:-` also to an empty one.
+# An empty hour turns proofs off. So compose must use the default 3 only for an unset variable: `-`
+# does that. `:-` would also replace an empty value.
 _PROOF_HOUR: Final = {"INVENTORY_PROOF_HOUR": "${INVENTORY_PROOF_HOUR-3}"}
 _LOG_LEVEL: Final = "INVENTORY_LOG_LEVEL"
 
@@ -50,7 +50,7 @@ def _application(name: str, module: str, **extra: str) -> dict[str, Any]:
 
 
 def _guarded(name: str, service: dict[str, Any]) -> dict[str, Any]:
-    """Return `service` with a new command: `deploy.guard` runs the former one."""
+    """Return `service` with the guard as its command. The guard runs the former command."""
     return service | {"command": ["python", "-m", "deploy.guard", name, "--", *service["command"]]}
 
 
@@ -82,7 +82,10 @@ def variables_of(name: str) -> dict[str, str]:
 
 
 def process(name: str, module: str) -> dict[str, Any]:
-    """Return the service that runs `module` under `deploy.guard`, without special fields."""
+    """Return the definition of a service that runs `module` under `deploy.guard`.
+
+    It is for services that need no port and no health check.
+    """
     extra = {
         "projector": _chosen(TUNING_VARIABLES, SinkSettings),
         "actuator": _chosen(TUNING_VARIABLES, SinkSettings),
@@ -95,7 +98,7 @@ def process(name: str, module: str) -> dict[str, Any]:
 def setup() -> dict[str, Any]:
     """Return the one-shot service that creates database, topics and connector.
 
-    It also builds the image for all services.
+    Its definition also says how to build the image that all services use.
     """
     roles = ("postgres", *ROLES)
     service = _application(
@@ -138,7 +141,7 @@ def tools() -> dict[str, Any]:
 
 
 def worker_urls() -> str:
-    """Return the comma-separated URLs of the workers, for the pages and for each other."""
+    """Return the comma-separated URLs of the workers. Pages and other workers query these URLs."""
     return ",".join(f"http://{name}:{_WORKER_PORT}" for name in WORKERS)
 
 
@@ -158,7 +161,10 @@ def worker(name: str) -> dict[str, Any]:
 
 
 def web() -> dict[str, Any]:
-    """Return the service of the pages, published on loopback only: a proxy terminates TLS."""
+    """Return the service of the pages.
+
+    Its port is published on loopback only, because a proxy on this machine must terminate TLS.
+    """
     service = _application(
         "web",
         APPLICATIONS["web"],
@@ -190,7 +196,7 @@ def webhooks() -> dict[str, Any]:
 def _chosen(names: frozenset[str], settings: type[BaseSettings] = WebEnvironment) -> dict[str, str]:
     """Return a compose reference for each variable in `names` that the class `settings` reads.
 
-    If .env doesn't set the variable, compose uses the default in this class.
+    If .env doesn't set a variable, compose uses the default of the field in this class.
     """
     fields = settings.model_fields
     read = {name: fields.get(name.removeprefix(PREFIX).lower()) for name in sorted(names)}

@@ -10,7 +10,10 @@ RESTART: Final = "unless-stopped"
 
 
 def secret(name: str) -> str:
-    """Return a reference to a variable without which compose refuses to start: `${NAME:?…}`."""
+    """Return a reference to a required variable: `${NAME:?…}`.
+
+    Compose refuses to start without this variable.
+    """
     return f"${{{name}:?set {name} in .env}}"
 
 
@@ -20,7 +23,7 @@ def optional(name: str, default: str) -> str:
 
 
 def health(*test: str, start_period: str = "60s") -> dict[str, Any]:
-    """Return the health check that runs `test` every 5 s."""
+    """Return a health check that runs the command `test` every 5 s, with the keys of compose."""
     return {
         "test": list(test),
         "interval": "5s",
@@ -31,7 +34,7 @@ def health(*test: str, start_period: str = "60s") -> dict[str, Any]:
 
 
 def database_url(role: str) -> str:
-    """Return the Postgres URL with a reference in place of the password."""
+    """Return the URL of Postgres for `role`, with a reference to .env in place of the password."""
     password = secret(f"{role.upper()}_PASSWORD")
     return f"postgresql://{role}:{password}@postgres:5432/{DATABASE}"
 

@@ -1,8 +1,8 @@
 """Postgres, the broker and Kafka Connect in `docker-compose.yml`.
 
-Each image defines the names of its variables. `apache/kafka` reads `log.dirs` from
-`KAFKA_LOG_DIRS`. Debezium's image reads `plugin.discovery` from `CONNECT_PLUGIN_DISCOVERY`. Only
-the names in `_DEBEZIUM_NAMES` have no prefix.
+Each image defines the names of its variables. The image `apache/kafka` takes the property
+`log.dirs` from the variable `KAFKA_LOG_DIRS`. Debezium's image takes `plugin.discovery` from
+`CONNECT_PLUGIN_DISCOVERY`, and the properties in `_DEBEZIUM_NAMES` from variables without a prefix.
 """
 
 import shlex
@@ -21,7 +21,7 @@ from deploy.parts import (
     jaas_config,
 )
 
-# Debezium's image sets these properties from variables of these names, with its own defaults.
+# Debezium's image sets these properties from variables without a prefix. It has defaults for them.
 _DEBEZIUM_NAMES: Final = {
     "bootstrap.servers": "BOOTSTRAP_SERVERS",
     "group.id": "GROUP_ID",
@@ -33,7 +33,7 @@ _DEBEZIUM_NAMES: Final = {
     "offset.flush.interval.ms": "OFFSET_FLUSH_INTERVAL_MS",
 }
 _PROBE_S: Final = 15
-FAILED_PROBES: Final = 60  # at least five minutes: a broker reads its whole log after a crash
+FAILED_PROBES: Final = 60  # at least 5 min: after a crash, a broker reads its whole log
 # Files of the container `connect`: logins of its REST API and of the probe.
 _LOGIN: Final = "/etc/connect/login.conf"
 _CREDENTIALS: Final = "/etc/connect/credentials.properties"
@@ -51,12 +51,14 @@ def connect_variable(setting: str) -> str:
 
 
 def repairing_check(probe: str, answered: str = "", failures: int = FAILED_PROBES) -> str:
-    """Return a shell health check that also repairs a service whose image has no Python.
+    """Return a shell health check that also repairs the service. Use it for images without Python.
 
-    Without Python, `deploy.guard` can't run. The service's process is the child of Docker's init
-    process. If `probe` fails, the check sends SIGCONT, in case the process is suspended. After
-    `failures` failures in a row it kills the process, and the restart policy starts it again.
-    `answered` lists the probe's exit codes for a service that answers but is not ready yet.
+    There, `deploy.guard` can't run. The service's process is the child of Docker's init process. If
+    `probe` fails, the check sends SIGCONT, because the process may be suspended. After `failures`
+    failures in a row it kills the process, and the restart policy starts it again.
+
+    `answered` lists exit codes of the probe, separated by `|`. They mean that the service answers
+    but isn't ready yet, and don't count as failures.
     """
     return (
         "parts=${GUARDED:-$(cat /proc/1/task/1/children)}; count=${SILENT:-/tmp/silent}; "
@@ -69,7 +71,7 @@ def repairing_check(probe: str, answered: str = "", failures: int = FAILED_PROBE
 
 
 def _repairing_health(probe: str, answered: str = "") -> dict[str, Any]:
-    # Compose would replace `$NAME` itself; `$$` gives the shell a `$`.
+    # Compose replaces `$NAME` in this text. With `$$`, the shell gets one `$`.
     text = repairing_check(probe, answered).replace("$", "$$")
     return health("CMD-SHELL", text) | {"timeout": f"{_PROBE_S + 5}s"}
 
@@ -84,7 +86,7 @@ def postgres() -> dict[str, Any]:
         "volumes": ["postgres:/var/lib/postgresql"],
         "healthcheck": _repairing_health("pg_isready -U postgres -h 127.0.0.1", answered="1"),
         "restart": RESTART,
-        # The image's signal for a fast shutdown. A smart shutdown would wait for every client.
+        # SIGINT is Postgres' fast shutdown. SIGTERM, a smart shutdown, would wait for every client.
         "stop_signal": "SIGINT",
     }
 
@@ -115,7 +117,10 @@ def kafka() -> dict[str, Any]:
 
 
 def connect() -> dict[str, Any]:
-    """Return the service of Connect. Only it and `setup` get the password of the role `cdc`."""
+    """Return the service of Connect.
+
+    Only this service and `setup` get the password of the role `cdc`.
+    """
     settings = {"bootstrap.servers": KAFKA, **CONNECT}
     options = (*CONNECT_JVM, f"-Djava.security.auth.login.config={_LOGIN}")
     probe = ("curl", "-fsS", "--netrc-file", _PROBE, "http://localhost:8083/health")
@@ -131,9 +136,9 @@ def connect() -> dict[str, Any]:
 
 
 def connect_files() -> dict[str, tuple[str, str]]:
-    """Return a map from name to path and content of Connect's login files.
+    """Return Connect's login files: a map from name to (path, content).
 
-    Two of the files contain the password of the REST API, so that no variable contains it.
+    Two of the files contain the password of the REST API. So no environment variable has to.
     """
     password = secret("INVENTORY_CONNECT_PASSWORD")
     return {

@@ -1,9 +1,11 @@
 """A new generation of the log in containers: `docker compose run --rm generation`.
 
-The local command moves the files of a stopped broker. Here the broker runs, so this command deletes
-the topics, the workers' group and the connector's offsets. After that, it does the same as a local
-start: Debezium captures every row of Postgres into empty topics while nothing reads them. If this
-command is interrupted, the setup container fails and no service starts until the command has run
+The local command moves the files of a stopped broker. In containers the broker runs, so this
+command deletes the topics, the workers' group and the connector's offsets instead. After that, it
+does the same as a local start: Debezium captures every row of Postgres into empty topics while no
+process reads them.
+
+If this command is interrupted, the setup container fails, and no service starts. Run the command
 again.
 """
 
@@ -40,11 +42,11 @@ WHERE at > clock_timestamp() - make_interval(secs => %s) ORDER BY service
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Create the next generation and capture it.
+    """Create the next generation, and capture every row of Postgres into its empty topics.
 
     Raises:
         StackError: a service still runs, another logic revision decides, a partition would get too
-            many rows, or the capture failed.
+        many rows, or the capture failed.
     """
     own_rules = "setup container" if OWN_RULES in arguments else ""
     url, bootstrap = server_of().database_url, variable("INVENTORY_KAFKA_BOOTSTRAP")
@@ -85,10 +87,11 @@ def _alive(url: str) -> list[str]:
 
 
 def _delete_log(client: ConnectClient, url: str, bootstrap: str) -> None:
-    """Delete the former log's topics and all offsets stored for them, and create the topics empty.
+    """Delete the former log's topics and all offsets stored for them, and create empty topics.
 
     Raises:
-        StackError: workers are still in their group, or a connector still uses the slot.
+        StackError: workers are still in their group, or a connector still uses the replication
+        slot.
     """
     _delete_group(bootstrap)
     client.delete_offsets(config_of(url))
@@ -98,7 +101,7 @@ def _delete_log(client: ConnectClient, url: str, bootstrap: str) -> None:
 
 
 def wait_released(url: str, within_s: float) -> None:
-    """Wait until nothing streams through the connector's slot any more.
+    """Wait until no connector streams through the replication slot.
 
     Raises:
         StackError: a connector still uses the slot after `within_s` seconds.

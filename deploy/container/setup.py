@@ -1,6 +1,7 @@
-"""The one-shot setup container: database, migrations, topics, connector. Every step is idempotent.
+"""The one-shot setup container: database, migrations, topics, connector.
 
 `python -m deploy.container.setup` runs the same steps as `inventory up`, with the same functions.
+Each step is idempotent, so the container may run again at any time.
 """
 
 import os
@@ -21,7 +22,8 @@ from deploy.stack.context import APPLICATIONS
 from deploy.stack.generation import generation_of
 from deploy.stack.home import Home
 
-# Errors while a part restarts; the container's restart policy runs these steps again.
+# Errors while Postgres, broker or Connect restarts. After such an error, the container's restart
+# policy runs all steps again.
 _UNAVAILABLE: Final = (psycopg.OperationalError, httpx.HTTPError, KafkaException, OSError)
 UP: Final = "docker compose up --detach --wait"
 STOP: Final = f"docker compose stop worker-1 worker-2 {' '.join(APPLICATIONS)}"
@@ -38,7 +40,7 @@ _PASSWORDS: Final = {
 
 
 def refuse_half_captured() -> None:
-    """Raise `StackError` if the capture of a new generation was interrupted."""
+    """Raise `StackError` if the capture of the present generation was interrupted."""
     generation = generation_of(Home(Path(variable("INVENTORY_HOME"))))
     if not generation.captured:
         message = f"the capture of generation {generation.number} was interrupted"
@@ -59,7 +61,7 @@ def variable(name: str) -> str:
 
 
 def server_of() -> bootstrap.Server:
-    """Return the Postgres server that the variables name."""
+    """Return the Postgres server that the container's environment variables name."""
     host, superuser = variable("POSTGRES_HOST"), variable("POSTGRES_PASSWORD")
     port = int(os.environ.get("POSTGRES_PORT", "5432"))
     address = f"postgresql://postgres:{superuser}@{host}:{port}"
@@ -72,10 +74,10 @@ def server_of() -> bootstrap.Server:
 
 
 def main() -> None:
-    """Set everything up, in the order of the local stack.
+    """Create database, topics and connector, in the order of the local stack.
 
     Raises:
-        StackError: the capture is damaged or was interrupted. No service then reads the log.
+        StackError: the capture is damaged or was interrupted. Then compose starts no other service.
     """
     server = server_of()
     refuse_half_captured()

@@ -12,14 +12,14 @@ from deploy.doctor.row import Row, ok
 from deploy.stack.home import Home
 from inventory.explain.formatting import counted_text
 
-# Only the newest files of a larger archive are read, so that the check ends within its time limit.
+# The check reads at most so many bytes of the newest files, so that it ends within its time limit.
 _MOST_BYTES: Final = 256 << 20
 
 
 def archive(home: Home) -> Row:
-    """Check each file's name and size, and the checksums of the newest files, up to 256 MB.
+    """Check the name and size of each file, and the checksums of the newest files, up to 256 MiB.
 
-    `inventory backfill run` checks the checksum of each file that it reads.
+    Checksums of older files are checked by `inventory backfill run` when it reads them.
     """
     try:
         return ok("archive", _checked(home.path / "archive"))
@@ -30,7 +30,11 @@ def archive(home: Home) -> Row:
 
 
 def _checked(directory: Path) -> str:
-    """Check the archive. Return a text: how many files it has, and how many were read."""
+    """Return a text with the number of files, and the number of files whose content was read.
+
+    Raises:
+        BrokenArchive: a file is missing, isn't in the manifest, or differs from it.
+    """
     refuse_lost_manifest(directory)
     manifest = Manifest(directory)
     refuse_missing(manifest)

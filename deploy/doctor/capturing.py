@@ -41,7 +41,7 @@ def _damage(connection: Connection, part: str) -> Damage | None:
 
 
 def resuming(home: Home) -> str:
-    """Return the command that resumes a paused capture or repairs a damaged one, else ""."""
+    """Return the command that resumes a paused capture or repairs a damaged one, or ""."""
     with reading(home) as connection:
         if paused_by(connection):
             return RESUME
@@ -49,7 +49,7 @@ def resuming(home: Home) -> str:
 
 
 def publication(home: Home) -> Row:
-    """Check that the publication has all captured tables, unchanged since the log began."""
+    """Check that the publication has all captured tables, and is unchanged since the capture."""
     with reading(home) as connection:
         found = publication_problem(connection)
         damage = _damage(connection, "publication")
@@ -67,7 +67,7 @@ def identity(home: Home) -> Row:
 
 
 def slot(home: Home) -> Row:
-    """Check that a process reads the slot, and that no WAL which the slot needs is lost.
+    """Check that a process reads the slot, and that Postgres still has all WAL that the slot needs.
 
     The process must also be less than 256 MiB of WAL behind.
     """
@@ -80,7 +80,7 @@ def slot(home: Home) -> Row:
         return Failure.LOST_SLOT.row(found)
     if seen.active and seen.wal_status in _KEPT and seen.behind < _RETAINED_BYTES:
         return ok("slot", found)
-    if damage and not seen.active:  # `capture resume` refuses until a new generation begins
+    if damage and not seen.active:  # here `capture resume` fails: only a new generation helps
         found = f"{found}; {damage.part} {damage.found}"
         return row_of(found, [(Failure.CAPTURE_DAMAGED, CAPTURE_AGAIN)], "slot")
     kind = Failure.IDLE_SLOT if by or not seen.active else Failure.SLOT_BEHIND
@@ -88,7 +88,7 @@ def slot(home: Home) -> Row:
 
 
 def connector(home: Home) -> Row:
-    """Check that the connector and its task run, with the definition that this code has."""
+    """Check that the connector and its task run, and that this code defines the connector so."""
     variables = environment_of(home)
     with reading(home) as connection:
         by, damage = paused_by(connection), damage_of(connection)

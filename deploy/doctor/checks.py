@@ -1,4 +1,4 @@
-"""Run every check with a time limit. A check that raises an error gives a failing row."""
+"""Run every check with a time limit. If a check raises an error, its row is a failure."""
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -19,7 +19,7 @@ from deploy.stack.observe import StackState
 from deploy.stack.runtime import UP
 
 _LIMIT_S: Final = 20.0
-# The service that failed to answer, by the top-level package of the error that a check raised.
+# An error's class is from a package: this maps the package to the service that didn't answer.
 _SERVICE_OF_PACKAGE: Final = {"psycopg": "postgres", "httpx": "connect", "cimpl": "kafka"}
 
 Check = Callable[[Home], Row]
@@ -44,7 +44,7 @@ def run(home: Home) -> list[Row]:
 def stack_rows(home: Home, seen: StackState) -> list[Row]:
     """Return the rows about a running stack and its disk, or no rows if no stack runs.
 
-    The checks lag, freshness and archive are left out.
+    `status` shows these rows. The checks lag, freshness and archive are left out.
     """
     if not seen.runtime.running:
         return []
@@ -87,10 +87,10 @@ def _run_check(home: Home, seen: StackState, check: Check) -> Row:
 
 
 def _unanswered(home: Home, seen: StackState, check: Check, text: str, part: str = "") -> Row:
-    """Return the row of a check that got no answer.
+    """Return the failing row of a check that got no answer.
 
-    Its repair restarts the service `part`. If `part` is unknown, it restarts each service that is
-    not ready.
+    Its repair restarts the service `part`. If `part` is "", it restarts each service that is not
+    ready, or the whole stack if all are ready.
     """
     ways = {each.service: each.repair for each in halted(home)}
     down = [part] if part in seen.states else seen.not_ready
@@ -99,7 +99,7 @@ def _unanswered(home: Home, seen: StackState, check: Check, text: str, part: str
 
 
 def by_repair(rows: Sequence[Row]) -> dict[str, list[str]]:
-    """Return each repair command once, with the names of the rows that it repairs."""
+    """Return a map from repair command to the names of the rows that it repairs."""
     found: dict[str, list[str]] = {}
     for row in rows:
         if row.repair:

@@ -27,7 +27,7 @@ def disk(home: Home) -> Row:
 
 
 def _refused(home: Home) -> str:
-    """Return the reason if the supervisor can't write `runtime.json`, else ""."""
+    """Return the reason why the supervisor can't write `runtime.json`, or ""."""
     runtime = read_runtime(home)
     if not runtime.running:
         return ""

@@ -1,7 +1,7 @@
-"""Every failure that `doctor` and `status` can report: its row and the command that repairs it.
+"""Every failure that `doctor` and `status` can report: the name of its row, and its repair command.
 
-`row_of` makes every row that is not ok, so this table is complete. `tests/house/test_repairs`
-compares it with the tests that cause each failure and run its command.
+The table is complete, because `row_of` makes every row that is not ok. `tests/house/test_repairs`
+compares the table with the tests that cause each failure and run its command.
 """
 
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ _ROLL_BACK: Final = "inventory backfill rollback"
 class Entry:
     """Name, repair command and verdict of a row.
 
-    The methods of `Failure` fill in placeholders like `{repair}`.
+    The methods of `Failure` replace placeholders like `{repair}` by texts.
     """
 
     row: str
@@ -34,10 +34,10 @@ class Entry:
 
 
 class Failure(Enum):
-    """One kind of failure."""
+    """One kind of failure that a check can find."""
 
     STACK_DOWN = Entry("stack", UP, "warning")
-    START_FAILED = Entry("stack", "{repair}", "warning")  # the repair of the error
+    START_FAILED = Entry("stack", "{repair}", "warning")  # the repair of the error at the start
     # The machine.
     OTHER_PYTHON = Entry("python", _PYTHON)
     NO_JAVA = Entry("java", "{repair}")
@@ -59,7 +59,7 @@ class Failure(Enum):
     SERVICE_PAUSED = Entry("services", "inventory workers start {service}")
     HALF_REBUILT = Entry("services", REBUILD)
     SERVICE_STARTS = Entry("services", UP, "warning")  # `up` returns when the service is ready
-    WORKER_HALTED = Entry("workers", "{repair}")  # the repair in the log, or one for the exit code
+    WORKER_HALTED = Entry("workers", "{repair}")  # the repair in the log or of the exit code
     OTHER_WAL_LEVEL = Entry("wal_level", RESTART_ALL)
     LOST_SLOT = Entry("slot", CAPTURE_AGAIN)
     IDLE_SLOT = Entry("slot", RESUME)
@@ -86,16 +86,20 @@ class Failure(Enum):
     STALE = Entry("freshness", "{repair}", "warning")  # restarts the first stage without progress
 
     def repair(self, **names: object) -> str:
-        """Return the repair command; `names` has the texts for its placeholders."""
+        """Return the repair command. `names` maps each of its placeholders to a text."""
         return self.value.repair.format(**names)
 
     def row(self, found: str, **names: object) -> Row:
-        """Return the row of this failure; `names` has the texts for its placeholders."""
+        """Return the row of this failure with the text `found`; `names` fills in placeholders."""
         return row_of(found, [(self, self.repair(**names))], self.value.row.format(**names))
 
 
 def row_of(found: str, failures: list[tuple[Failure, str]], name: str = "") -> Row:
-    """Return one row for `failures`, with all their commands and the worst of their verdicts."""
+    """Return one row for all `failures`, which are pairs of a failure and its repair command.
+
+    The row has all commands and the worst of the verdicts. Without `name`, it has the name of the
+    first failure.
+    """
     verdicts = {failure.value.verdict for failure, _ in failures}
     return Row(
         name or failures[0][0].value.row,

@@ -1,7 +1,7 @@
-"""Services that end repeatedly, with the reason and the repair.
+"""Services that end repeatedly, each with the reason of its last end and the repair.
 
-The supervisor restarts such a service each time, so its state may be "running" between two ends.
-The last line of its log has more details than its exit code.
+The supervisor restarts such a service each time. So its state may be "running" between two ends.
+The reason comes from the last line of the service's log, and from its exit code.
 """
 
 import time
@@ -14,8 +14,8 @@ from deploy.stack.home import Home
 from deploy.stack.runtime import ServiceRuntime, read_runtime
 from streams.exit_codes import meaning_of, repair_of_code
 
-# A service that ended repeatedly counts as healthy once it has run twice as long as the last time:
-# after 20 s at the earliest, after 120 s at the latest.
+# A service that ended repeatedly counts as healthy again once it runs twice as long as its previous
+# process, but after 20 s at the earliest and 120 s at the latest.
 _UNSETTLED_S: Final = 120.0
 _LEAST_S: Final = 20.0
 _OFTEN: Final = 2
@@ -23,7 +23,7 @@ _REQUESTED_STATES: Final = (
     "paused",
     "stopping",
     "starting",
-)  # requested states, not caused by a crash
+)  # a command or a start has caused these states, not a crash
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,8 @@ class Halted:
 def halted(home: Home) -> list[Halted]:
     """Return the services that end repeatedly, ordered by name.
 
-    Services other than workers are left out, unless they log a repair.
+    The list has all such workers. Of the other services, it has only those that have logged a
+    repair.
     """
     ends = [
         _halted_row(name, entry.last_exit, exit_reason_of(entry))
@@ -60,7 +61,8 @@ def _keeps_ending(entry: ServiceRuntime) -> bool:
         return True
     ran_s = time.time() - (entry.started_at or 0.0)
     settled_s = min(max(_LEAST_S, 2 * entry.lived_s), _UNSETTLED_S)
-    # A code of 0 or below is no failure of the service: after a signal it is healthy once it runs.
+    # An exit code of 0, or a signal (a negative code), is no failure of the service. So the service
+    # is healthy as soon as it runs again.
     return (entry.last_exit or 0) > 0 and entry.ends_in_a_row >= _OFTEN and ran_s < settled_s
 
 

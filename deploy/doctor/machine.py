@@ -45,13 +45,13 @@ def python(_home: Home) -> Row:
 
 
 def java(_home: Home) -> Row:
-    """Check that a Java for broker and Connect is installed and recent enough."""
+    """Check that a Java is installed, and that its version is new enough for broker and Connect."""
     path = find(JAVA)
     if path is None:
         return Failure.NO_JAVA.row("missing", repair=JAVA.repair)
     if java_major(path) >= JAVA_AT_LEAST:
         return ok("java", java_version(path))
-    # JAVA_HOME takes precedence over the installed Java.
+    # A Java in JAVA_HOME takes precedence over the one that the repair installs.
     first = "unset JAVA_HOME && " if os.environ.get("JAVA_HOME") else ""
     return Failure.OLD_JAVA.row(java_version(path), first=first, repair=JAVA.repair)
 
@@ -83,8 +83,8 @@ def jvm_parts(_home: Home) -> Row:
 def postgres_binaries(_home: Home) -> Row:
     """Check that the account under which Postgres runs here can execute Postgres' programs.
 
-    `inventory up` copies the programs if the account can't reach this clone. The row fails if
-    the account can execute neither the programs nor a copy. Then the row has the repair command
+    If the account can't reach this clone, the check makes a copy of the programs, as `inventory up`
+    does. The row fails if the account can't execute a copy either. Then it has the repair command
     that `inventory up` would print.
     """
     try:
@@ -95,12 +95,12 @@ def postgres_binaries(_home: Home) -> Row:
 
 
 def memory(home: Home) -> Row:
-    """Check that 3 GB of memory are available for the demo stack."""
+    """Check that 3 GiB of memory are available for a stack. A running stack always passes."""
     lines = Path("/proc/meminfo").read_text(encoding="utf-8").splitlines()
     kilobytes = next(int(line.split()[1]) for line in lines if line.startswith("MemAvailable"))
     available = kilobytes * 1024 / _GB
     found = f"{available:.1f} GB available, the stack takes up to {_MEMORY_GB:.0f}"
-    # A running stack has allocated its memory already.
+    # A running stack has its memory already, so less may be available.
     if available >= _MEMORY_GB or read_runtime(home).running:
         return ok("memory", found)
     return Failure.LITTLE_MEMORY.row(found, repair=f"{UP} --workers 1")
@@ -116,7 +116,10 @@ def settings(home: Home) -> Row:
 
 
 def _opened(home: Home, where: Path) -> str:
-    """Return the command that lets this account write to the home, or that sets another home."""
+    """Return a command after which this account can write to the home.
+
+    For a missing home, it is a start with another home.
+    """
     if not home.path.exists():
         own = shlex.quote(str(Path.home() / ".retail-inventory"))
         return f"export INVENTORY_HOME={own} && {UP}"

@@ -1,4 +1,4 @@
-"""Check of the nightly proof: its newest result, and its age while proofs are on."""
+"""Check of the nightly proof: its newest result, and its age if nightly proofs are on."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Final, LiteralString, NamedTuple
@@ -10,8 +10,8 @@ from deploy.stack.home import Home
 from inventory.explain.formatting import counted_text
 
 OLDEST: Final = timedelta(hours=36)  # between one and two days: one nightly proof is missing
-# The prover's heartbeat row has the hour, which is null if proofs are off. It also has the time of
-# the newest proof, or the time at which `app.proof` was created if there is no proof.
+# The prover's heartbeat row has two values. `hour` is the hour of the nightly proof, or null if
+# proofs are off. `last_us` is the time of the newest proof, or of the creation of `app.proof`.
 _NEWEST: Final[LiteralString] = """
 SELECT clock_timestamp(), s.detail->>'hour', s.detail->>'last_us', p.finished_at, p.run,
        p.keys_compared, p.keys_differing, p.decisions_differing,
@@ -24,7 +24,10 @@ LEFT JOIN (SELECT * FROM app.proof ORDER BY id DESC LIMIT 1) p ON true
 
 
 class _Found(NamedTuple):
-    """The newest proof and the prover's heartbeat. Fields of an absent row are None."""
+    """The newest proof, and the values in the prover's heartbeat row.
+
+    If one of the two rows is missing, its fields are None.
+    """
 
     now: datetime
     hour: str | None
@@ -52,7 +55,10 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def proof(home: Home) -> Row:
-    """Check that the last proof found no difference, and that no night was missed."""
+    """Check that the last proof found no difference, and that it is at most 36 hours old.
+
+    The age counts only while nightly proofs are on.
+    """
     with reading(home) as connection:
         row = connection.execute(_NEWEST).fetchone()
     assert row is not None  # noqa: S101 -- the query always has one row

@@ -1,4 +1,4 @@
-"""Join several repair commands into one line that a person can paste into a shell."""
+"""Join several repair commands into one line, which a person can paste into a shell."""
 
 import re
 from collections.abc import Iterable
@@ -7,14 +7,15 @@ from typing import Final
 from streams.exit_codes import START_AGAIN
 
 RESTART_ALL: Final = START_AGAIN
-# The start of a command's comment. A `#` in a quoted path starts no comment.
+# The start of a comment: `#` as the first character, or after two spaces. Another `#`, for example
+# in a quoted path, starts no comment.
 _COMMENT: Final = re.compile(r"(?:^|  )#")
 
 
 def joined(commands: Iterable[str]) -> str:
-    """Return the commands as one line without duplicates; comments move to its end.
+    """Return the commands as one line without duplicates. Their comments are at its end.
 
-    A comment between two commands would hide the second one from the shell.
+    The shell would take everything after a comment as a part of the comment, also a second command.
     """
     parts = [(*_COMMENT.split(command, maxsplit=1), "")[:2] for command in dict.fromkeys(commands)]
     line = " ; ".join(dict.fromkeys(words.strip() for words, _ in parts if words.strip()))

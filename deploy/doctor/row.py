@@ -8,9 +8,10 @@ Verdict = Literal["ok", "warning", "failure"]
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Result of a check: the finding as text, and the repair command if the result is not ok.
+    """Result of a check: the finding as text, and the repair command if the verdict is not ok.
 
-    `kinds` are names of `deploy.doctor.failures.Failure` in lower case.
+    `kinds` has the failures that the check found: names of `deploy.doctor.failures.Failure` in
+    lower case.
     """
 
     name: str

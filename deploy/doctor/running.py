@@ -39,7 +39,7 @@ SELECT extract(epoch FROM clock_timestamp() - max(occurred_at)) FROM retail.pipe
 
 
 def services(home: Home, seen: StackState) -> Row:
-    """Check that every wanted service is ready, by its process and its probe."""
+    """Check that every wanted service is ready: its process runs, and its probe succeeds."""
     away = [name for name, state in seen.states.items() if state == observe.PAUSED]
     down = [name for name in seen.states if name in (*seen.not_ready, *away)]
     serving = sum(map(seen.serves, seen.states))
@@ -55,7 +55,10 @@ def services(home: Home, seen: StackState) -> Row:
 
 
 def workers(home: Home) -> Row:
-    """Report services that end again and again, each with its repair: a restart doesn't help."""
+    """Report each service that ends again and again, with its repair.
+
+    A restart doesn't help such a service, so its row is a failure even between two ends.
+    """
     found = halted(home)
     told = "; ".join(each.description for each in found)
     if not found:
@@ -64,7 +67,7 @@ def workers(home: Home) -> Row:
 
 
 def _history(home: Home) -> list[str]:
-    """Return a text about the last exit of each worker that has ended and runs again."""
+    """Return one text for each worker that has ended and runs again, with the exit's meaning."""
     entries = sorted(read_runtime(home).services.items())
     return [
         f"earlier: {name} ended with {meaning_of(entry.last_exit)}"
@@ -80,20 +83,20 @@ def _answer(home: Home, statement: LiteralString) -> Any:  # noqa: ANN401 -- of 
 
 
 def wal_level(home: Home) -> Row:
-    """Check that WAL is logical, which change capture needs."""
+    """Check that Postgres' setting `wal_level` is `logical`, which change capture needs."""
     level = str(_answer(home, "SELECT current_setting('wal_level')"))
     is_logical = level == "logical"
     return ok("wal_level", level) if is_logical else Failure.OTHER_WAL_LEVEL.row(level)
 
 
 def topics(home: Home) -> Row:
-    """Check that topics have the partitions and clean-up policy of the contract."""
+    """Check that all topics have the partitions and settings of `cdc.contracts.topics`."""
     drift = topic_drift(environment_of(home)["INVENTORY_KAFKA_BOOTSTRAP"])
     if not drift:
         return ok("topics", "partitions and settings as defined")
     told = (f"{d.topic} {d.setting}: expected {d.expected}, found {d.found}" for d in drift)
     kinds = {_kind_of(each) for each in drift}
-    # A new generation recreates all topics, so it needs no other repair beside it.
+    # A new generation recreates all topics, so the other repairs are not needed.
     order = (Failure.LOG_DIFFERS, Failure.TOPIC_DIFFERS, Failure.CHANGELOG_DIFFERS)
     found = [kind for kind in order if kind in kinds]
     needed = found[:1] if Failure.LOG_DIFFERS in kinds else found
@@ -105,7 +108,7 @@ def _kind_of(drift: Drift) -> Failure:
     is_missing = drift.setting == "topic"
     if not is_missing and drift.setting != "partitions":
         return Failure.TOPIC_DIFFERS
-    # A start can't reduce the partitions of a topic.
+    # A wrong number of partitions stays at a start, so these topics must be created again.
     if drift.topic in CHANGELOGS:
         return Failure.CHANGELOG_DIFFERS
     # A start creates a missing output topic again. A source topic needs a new generation.
@@ -120,7 +123,8 @@ def rules(home: Home) -> Row:
     if decides == LOGIC_REVISION:
         return ok("rules", f"logic revision {decides} decides, and the workers here have it")
     found = f"logic revision {decides} decides, but the workers here have {LOGIC_REVISION}"
-    # `promote` would need an approval for the way back from a cut-over; a rollback needs none.
+    # If this code's revision decided before the newest switch, a rollback makes it decide again. It
+    # needs no approval, unlike `promote`.
     is_cut_over = former == LOGIC_REVISION
     failure = Failure.SWITCHED_TO_OTHER_RULES if is_cut_over else Failure.OTHER_RULES_DECIDE
     if read_runtime(home_of(home, decides)).running:
@@ -130,7 +134,7 @@ def rules(home: Home) -> Row:
 
 
 def lag(home: Home) -> Row:
-    """Check that each reader is less than 10,000 records behind."""
+    """Check that the workers' group and each sink are less than 10,000 records behind."""
     variables = environment_of(home)
     found = status.lags(
         variables["INVENTORY_KAFKA_BOOTSTRAP"], variables["INVENTORY_READ_DATABASE_URL"]
@@ -143,10 +147,10 @@ def lag(home: Home) -> Row:
 
 
 def _restart_of(home: Home, name: str) -> str:
-    """Return the command that restarts a service. The name of the workers' group means all workers.
+    """Return the command that restarts the service `name`.
 
-    If a reader isn't stuck but only busy, the restart delays it. If the stack was started without
-    the service, the command starts all services.
+    The name of the workers' group stands for all workers. If the stack has no such service, the
+    command starts all services. A restart delays a reader that is only busy.
     """
     services = read_runtime(home).services
     if name == APP_ID and any(each.startswith(WORKER_PREFIX) for each in services):
@@ -166,7 +170,7 @@ def freshness(home: Home) -> Row:
 
 
 def _stale_link(home: Home, variables: dict[str, str]) -> str:
-    """Return the command that repairs the first stage of the pipeline that makes no progress."""
+    """Return the command that repairs the first stage of the pipeline without progress."""
     beat = _answer(home, _LAST_BEAT)
     if beat is None or float(beat) > _FRESH_S:
         return _restart_of(home, "heartbeat")
@@ -178,13 +182,13 @@ def _stale_link(home: Home, variables: dict[str, str]) -> str:
     return readers or resuming(home) or _restart_of(home, "connect")
 
 
-# The services that each check queries. If one of them is not ready, the check is not made.
+# The services that each check queries. If one of them is not ready, the check doesn't run.
 QUERIED_SERVICES: Final[dict[str, tuple[str, ...]]] = {
     "wal_level": ("postgres",),
     "slot": ("postgres",),
     "publication": ("postgres",),
     "identity": ("postgres",),
-    "connector": ("connect", "postgres", "kafka"),  # without a broker, Connect blocks its clients
+    "connector": ("connect", "postgres", "kafka"),  # without a broker, Connect doesn't answer
     "topics": ("kafka",),
     "rules": ("postgres",),
     "lag": ("kafka", "postgres"),
@@ -205,5 +209,6 @@ CHECKS: Final = (
     archive,
     proof,
 )
-# Checks of `doctor` that `status` leaves out, because no problem that they find stops a service.
+# Checks that only `doctor` makes. The problems that they find stop no service, so `status` leaves
+# them out.
 DOCTOR_ONLY: Final = (lag, freshness, archive)

@@ -12,9 +12,9 @@ from deploy.stack.requested import REPAIR
 def service_failure(
     home: Home, seen: StackState, name: str, halted: Mapping[str, str]
 ) -> tuple[Failure, str]:
-    """Return the failure of the service `name`, and its repair.
+    """Return the failure of the service `name`, which isn't ready, and the repair command.
 
-    `halted` maps services that end again and again to their repairs.
+    `halted` maps the name of each service that ends again and again to its repair.
     """
     state = seen.states.get(name)
     if seen.supervisor != observe.RUNNING:

@@ -1,4 +1,4 @@
-"""Search in the files below a home: logs, configuration, archive, exports, the broker's data."""
+"""Search for secrets in the files of a home: logs, configuration, archive, exports, topics."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,14 +7,15 @@ from typing import Final
 from deploy.leaks.needles import Needles, found_in, longest
 from deploy.stack.home import Home
 
-# Files that hold the secrets; only their owner may read them.
+# Files that may contain secrets. Only their owner may read them.
 KEPT: Final = frozenset(
     {
         *("secrets.json", "environment.json", "logins.json", "pgpass"),
         "config/connect-credentials.properties",
     }
 )
-# Postgres stores only password verifiers; its directory belongs to another account.
+# The search leaves out Postgres' directory. It belongs to another account, and has only verifiers
+# of the passwords.
 _LEFT_OUT: Final = frozenset({"postgres"})
 _CHUNK: Final = 8_000_000
 
@@ -22,8 +23,9 @@ _CHUNK: Final = 8_000_000
 def search(home: Home, needles: Needles, below: Path) -> Iterator[tuple[str, str]]:
     """Yield the name of each secret that a file contains, and the path of the file.
 
-    The files in `KEPT` hold the secrets. Yield "all" for such a file only if other accounts can
-    read it. Only files in the directory `below` are read; it is the home or a directory in it.
+    `below` is the directory to search: the home, or a directory in it. The files in `KEPT` may
+    contain secrets. For such a file, yield "all" and a text, but only if other accounts can read
+    it.
     """
     for path in sorted(below.rglob("*")):
         name = path.relative_to(home.path).as_posix()
@@ -46,5 +48,5 @@ def _in_file(path: Path, needles: Needles) -> set[str]:
                 found |= found_in(needles, rest + chunk)
                 rest = chunk[-longest(needles) :]
     except OSError:
-        return found  # removed meanwhile, as segments and logs are
+        return found  # removed meanwhile, as the broker does with old segments
     return found

@@ -1,4 +1,4 @@
-"""Secrets of a home, and every encoding of them that a search looks for."""
+"""The secrets of a home, and the encodings of each secret for which a search looks."""
 
 import base64
 import json
@@ -8,7 +8,7 @@ from typing import Final
 
 from deploy.stack.home import Home
 
-# Shorter secrets would match unrelated text.
+# The search leaves out shorter secrets, because unrelated text would match them.
 _SHORTEST: Final = 8
 Needles = Mapping[str, tuple[bytes, ...]]
 
@@ -16,7 +16,7 @@ Needles = Mapping[str, tuple[bytes, ...]]
 def secrets_of(home: Home) -> dict[str, str]:
     """Return a map from name to secret: passwords of roles and demo people, tokens and keys.
 
-    If a file with secrets is absent, its secrets are left out. Nothing is created.
+    The map lacks the secrets of a missing file, and secrets of less than 8 characters.
     """
     found = _read(home.path / "secrets.json")
     people = _read(home.logins_file)
@@ -25,20 +25,20 @@ def secrets_of(home: Home) -> dict[str, str]:
 
 
 def needles_of(secrets: Mapping[str, str]) -> Needles:
-    """Return the forms of each secret: unencoded, in base64 at each alignment, in hexadecimal."""
+    """Return the forms of each secret: its bytes, base64 at three alignments, hexadecimal."""
     return {name: tuple(_forms(secret.encode())) for name, secret in secrets.items()}
 
 
 def found_in(needles: Needles, content: bytes) -> set[str]:
-    """Return the names of the secrets that the content holds in any form."""
+    """Return the names of the secrets of which `content` contains any form."""
     return {name for name, forms in needles.items() if any(form in content for form in forms)}
 
 
 def longest(needles: Needles) -> int:
     """Return the length in bytes of the longest form of any secret, 0 if there is no secret.
 
-    A form is the secret itself or an encoding of it. Chunks of a file must overlap by that many
-    bytes, so that a search finds a form that crosses the end of a chunk.
+    A form is the secret itself or an encoding of it. The search reads a file in chunks that overlap
+    by this length, so that it also finds a form at the border of two chunks.
     """
     return max((len(form) for forms in needles.values() for form in forms), default=0)
 
@@ -47,7 +47,7 @@ def _forms(secret: bytes) -> set[bytes]:
     forms = {secret, secret.hex().encode()}
     for shift in range(3):
         encoded = base64.b64encode(b"\0" * shift + secret)
-        # Skip characters that also encode bits of the neighbouring bytes.
+        # Leave out the first and last characters if they also contain bits of neighbouring bytes.
         first, last = -(-shift * 8 // 6), (shift + len(secret)) * 8 // 6
         forms |= {encoded[first:last], encoded[first:last].replace(b"+", b"-").replace(b"/", b"_")}
     return forms

@@ -1,4 +1,4 @@
-"""Environments and arguments of a stack's processes, with the secrets that each may hold."""
+"""Environments and arguments of a stack's processes, and the secrets that each may contain."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from deploy.stack.home import Home
 from deploy.stack.runtime import read_runtime
 from deploy.stack.service_variables import service_variables
 
-# Variables that hold a secret, each with the name of this secret in `secrets.json`.
+# Variables that contain a secret, without their prefix, and the secret's name in `secrets.json`.
 _OF_VARIABLES: Final = {
     "QUERY_TOKEN": "query_token",
     "SECRET_KEY": "secret_key",
@@ -23,7 +23,10 @@ _PROC: Final = Path("/proc")
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """Bytes from one source, and the names of the secrets that they may hold."""
+    """Bytes from one source, and the names of the secrets that they may contain.
+
+    `place` describes the source, for example `cmdline of web, pid 4711`.
+    """
 
     place: str
     content: bytes
@@ -31,7 +34,7 @@ class Content:
 
 
 def allowed_in(service: str) -> frozenset[str]:
-    """Return the names of the secrets that the environment of a service may hold."""
+    """Return the names of the secrets that the environment of the service may contain."""
     if service == "connect":
         return frozenset({"cdc"})
     needs = service_variables(service)
@@ -42,8 +45,8 @@ def allowed_in(service: str) -> frozenset[str]:
 def processes(home: Home) -> Iterator[Content]:
     """Yield environment and arguments of the supervisor, the services and all their children."""
     children = _children()
-    # Read after the scan. Otherwise a service that starts in between would count as a child of the
-    # supervisor, which may hold no secrets.
+    # Read the runtime after the scan of processes. In the other order, a service that starts in
+    # between would count as a child of the supervisor, and a secret in it as a leak.
     runtime = read_runtime(home)
     roots = {service.pid: name for name, service in runtime.services.items() if service.pid}
     if runtime.running:
@@ -70,7 +73,10 @@ def _children() -> dict[int, list[int]]:
 
 
 def _descendants(roots: dict[int, str], children: dict[int, list[int]]) -> dict[int, str]:
-    """Return the pids of the roots and their descendants, each with its nearest root's name."""
+    """Return a map from pid to name, for the roots and all their descendants.
+
+    A descendant gets the name of its nearest ancestor in `roots`.
+    """
     found: dict[int, str] = {}
     waiting = list(roots.items())
     while waiting:

@@ -1,4 +1,4 @@
-"""Answers of a running stack: Connect's REST API, workers, and pages with each demo login."""
+"""HTTP answers of a running stack: Connect's, the workers', and pages with each demo login."""
 
 import json
 import re
@@ -33,9 +33,9 @@ _TOKEN: Final = re.compile(r'name="csrfmiddlewaretoken" value="([^"]+)"')
 
 
 def replies(home: Home, pages: int = MOST_PAGES) -> Iterator[Content]:
-    """Yield all HTTP answers, with up to `pages` pages per person.
+    """Yield the HTTP answers of Connect, the workers and the pages.
 
-    Skip a service that doesn't answer.
+    With each demo login, follow up to `pages` pages. Leave out a service that doesn't answer.
     """
     variables = environment_of(home)
     yield from _connect(home, variables)
@@ -50,7 +50,8 @@ def replies(home: Home, pages: int = MOST_PAGES) -> Iterator[Content]:
 def _connect(home: Home, variables: Mapping[str, str]) -> Iterator[Content]:
     account = (ACCOUNT, variables.get("INVENTORY_CONNECT_PASSWORD", ""))
     url = variables["INVENTORY_CONNECT_URL"]
-    # A hostile configuration: Connect must not replace these references by secrets in its answer.
+    # A configuration as an attacker would send it: in its answer, Connect must not replace these
+    # references by secrets.
     hostile = connector_config(HOST, read_runtime(home).ports["postgres"]) | {
         "database.user": "${env:INVENTORY_DATABASE_URL}",
         "database.dbname": "${env:INVENTORY_SECRET_KEY}",

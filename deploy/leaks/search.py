@@ -1,4 +1,4 @@
-"""The complete search in files, processes and HTTP answers."""
+"""The complete search for secrets in files, processes and HTTP answers."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from deploy.stack.runtime import read_runtime
 
 @dataclass(frozen=True, slots=True)
 class Leak:
-    """Name of a secret, and a place where it was found although it is not allowed there."""
+    """Name of a secret, and a place that contains the secret although it must not."""
 
     secret: str
     place: str
@@ -19,7 +19,7 @@ class Leak:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Result of one search: counts of what was searched, and every leak."""
+    """Result of one search: the numbers of secrets, processes and HTTP answers, and every leak."""
 
     secrets: int
     processes: int
@@ -30,8 +30,8 @@ class Found:
 def search(home: Home, *, quick: bool = False) -> Found:
     """Search for all secrets of the home. Return the counts and every leak.
 
-    HTTP answers are requested only if the home's stack runs. A quick search reads the logs, but no
-    other files and no pages of logged-in people.
+    HTTP answers are searched only if the home's stack runs. A quick search leaves out all files but
+    the logs, and the pages of logged-in people.
     """
     secrets = secrets_of(home)
     needles = needles_of(secrets)

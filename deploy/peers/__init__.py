@@ -1,4 +1,5 @@
-"""Services and environments for `inventory bench peers`, which compares other stream engines.
+"""Services and environments for `inventory bench peers`, which compares stream engines.
 
-They are a broker, a Postgres, Python environments, and the build of the Kafka Streams program.
+The services are a broker and a Postgres. The environments are virtual environments of Python and
+the build of the Kafka Streams program.
 """

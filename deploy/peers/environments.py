@@ -1,8 +1,9 @@
 """Environments of peers that can't run in this project's environment.
 
-Two of them have Python packages. The third is a Java build. Each environment is created on demand
-below the cache. Its name has the hash of its lock files, and a file marks it as complete. If an
-environment can't be created, its peer is skipped with the reason.
+Two of them are virtual environments of Python, and one is a Java build. Each is created below the
+cache when it is needed. The name of its directory contains the hash of its lock files. A file
+`.complete` in it shows that it is complete. If an environment can't be created, its peer is skipped
+with the reason.
 """
 
 import hashlib
@@ -28,14 +29,17 @@ Progress = Callable[[str], None]
 
 @dataclass(slots=True)
 class Environments:
-    """Command prefix of each environment, or the reason why that environment is missing."""
+    """The start of the command line of each environment, or the reason why it is missing.
+
+    An environment is in `launchers` or in `missing`, by its name.
+    """
 
     launchers: dict[str, Sequence[str]] = field(default_factory=dict)
     missing: dict[str, str] = field(default_factory=dict)
 
 
 def make(names: Iterable[str], progress: Progress) -> Environments:
-    """Create the environments `names`. Return their commands, or why one is missing."""
+    """Create the environments `names`. Return their command lines, and reasons for missing ones."""
     found = Environments()
     for name in sorted(set(names)):
         try:
@@ -55,7 +59,9 @@ def _launcher(name: str, progress: Progress) -> Sequence[str]:
 
 
 def python_of(lock: Path, progress: Progress) -> Path:
-    """Return the Python of a virtual environment with exactly the packages in `lock`.
+    """Return the path of Python in a virtual environment with exactly the packages in `lock`.
+
+    Create the environment if it is missing.
 
     Raises:
         StackError: the environment could not be installed.
@@ -73,10 +79,10 @@ def python_of(lock: Path, progress: Progress) -> Path:
 
 
 def java_class_path(progress: Progress) -> str:
-    """Return the class path of the Kafka Streams peer, built by Maven from its source.
+    """Return the class path of the Kafka Streams peer. Build it with Maven if it is missing.
 
     Raises:
-        StackError: Maven could not build the peer, or a library differs from the listed one.
+        StackError: Maven could not build the peer, or a library differs from the list of checksums.
     """
     sources = sorted((KSTREAMS / "src").rglob("*.java"))
     listed = KSTREAMS / "jars.sha256"
@@ -91,7 +97,10 @@ def java_class_path(progress: Progress) -> str:
 
 
 def verify(root: Path, listed: Path) -> None:
-    """Raise `StackError` unless the libraries below `root` are exactly the listed ones."""
+    """Raise `StackError` unless `root` has exactly the libraries in the file `listed`.
+
+    Each library must have its listed SHA-256.
+    """
     lines = listed.read_text(encoding="utf-8").splitlines()
     expected = {name: digest for digest, name in (line.split("  ", 1) for line in lines)}
     found = digests(root)

@@ -1,4 +1,4 @@
-"""A separate broker and a Postgres for a bench, and processes that end with the bench."""
+"""A separate broker and Postgres for a benchmark. Their processes end with the benchmark."""
 
 import os
 import tempfile
@@ -26,7 +26,7 @@ _NAMES = ("kafka", "kafka_controller", "postgres", "connect", "web", "worker")
 
 @contextmanager
 def running(environments: Environments, *, with_postgres: bool) -> Iterator[tuple[Services, Path]]:
-    """Run a broker, and an empty Postgres if `with_postgres`.
+    """Run a broker until the block ends and, if `with_postgres`, an empty Postgres.
 
     Yield `Services` with their addresses and process ids, and an empty directory for the trials.
     """
@@ -58,10 +58,10 @@ def running(environments: Environments, *, with_postgres: bool) -> Iterator[tupl
 def scratch_context(
     prefix: str, options: Options | None = None, *, with_broker: bool
 ) -> Iterator[Context]:
-    """Yield a context with free loopback ports, whose home is deleted at the end of the block."""
+    """Yield a `Context` with free loopback ports and a new home. Delete the home at the end."""
     artifacts, java = (fetch.ensure(), require_java()) if with_broker else (None, "")
     with tempfile.TemporaryDirectory(prefix=prefix) as scratch:
-        Path(scratch).chmod(0o711)  # Postgres runs as another account when we are root
+        Path(scratch).chmod(0o711)  # if we are root, Postgres runs as another account
         home = Home(Path(scratch) / "home")
         home.create()
         ports: dict[str, int] = {}
@@ -72,7 +72,7 @@ def scratch_context(
 
 @contextmanager
 def broker(context: Context) -> Iterator[int]:
-    """Run a broker until the block ends; yield its process id."""
+    """Run a broker until the block ends. Yield its process id."""
     kafka.prepare(context)
     with started(kafka.service(context), context.home) as pid:
         yield pid
@@ -80,7 +80,7 @@ def broker(context: Context) -> Iterator[int]:
 
 @contextmanager
 def migrated_database(context: Context) -> Iterator[int]:
-    """Run a Postgres with all migrations until the block ends; yield its process id."""
+    """Run a Postgres with all migrations until the block ends. Yield its process id."""
     postgres.prepare(context)
     with started(postgres.service(context), context.home) as pid:
         target = bootstrap.server_of(context)
@@ -92,7 +92,7 @@ def migrated_database(context: Context) -> Iterator[int]:
 
 @contextmanager
 def started(service: Service, home: Home) -> Iterator[int]:
-    """Run a service until the block ends; yield its process id once its probe succeeds.
+    """Run a service until the block ends. Yield its process id when its probe succeeds.
 
     Raises:
         StackError: the service ended or didn't become ready.

@@ -1,8 +1,8 @@
-"""The process `prover`: it proves every night, and executes requests of the page History.
+"""The process `prover`: it makes a proof every night, and executes requests of the page History.
 
 A proof takes minutes to hours. It runs in a child process with a low priority, so that workers and
-pages get the processor first. A file lock allows only one proof at a time, whichever process
-starts it.
+pages get the processor first. Commands may make a proof, too. A file lock allows only one proof at
+a time.
 """
 
 import subprocess
@@ -34,7 +34,7 @@ log = structlog.get_logger(__name__)
 
 
 class Prover:
-    """Nightly proofs: the running child process, and the earliest time of the next check."""
+    """Nightly proofs: the child process of a running proof, and the time of the next check."""
 
     def __init__(self, hour: int | None, command: tuple[str, ...]) -> None:
         self._hour = hour
@@ -45,12 +45,16 @@ class Prover:
 
     @property
     def detail(self) -> dict[str, object]:
-        """Return the content of the heartbeat row."""
+        """Return the content of the heartbeat row.
+
+        It has the hour of the nightly proof, the time of the newest proof in µs since 1970 UTC, and
+        True while a proof runs.
+        """
         last_us = None if self._last_s is None else round(self._last_s * _US)
         return {"hour": self._hour, "last_us": last_us, "proving": self._child is not None}
 
     def step(self, now_s: float) -> None:
-        """Start a proof that is due, or note the end of the running one."""
+        """Start a proof if one is due, or handle the end of the running one."""
         if self._child is not None:
             self._note_end(now_s)
         elif self._hour is not None and now_s >= self._next_s:
@@ -60,7 +64,7 @@ class Prover:
                 self._child = subprocess.Popen(self._command)  # noqa: S603 -- our own module
 
     def end(self) -> None:
-        """End the child, first with SIGTERM. An interrupted proof records nothing."""
+        """End the child process, first with SIGTERM. An interrupted proof records nothing."""
         if self._child is not None:
             end_child(self._child)
 
@@ -75,9 +79,9 @@ class Prover:
 
 
 def newest_proof_s() -> float | None:
-    """Return the time of the newest proof in s since 1970 UTC; None if Postgres doesn't answer.
+    """Return the time of the newest proof in s since 1970 UTC, or None if Postgres doesn't answer.
 
-    Without a proof, it is the time at which the table of proofs was created.
+    Without a proof, return the time at which the table of proofs was created.
     """
     from django.db import InterfaceError, OperationalError, connection  # noqa: PLC0415 -- after setup
 
@@ -92,7 +96,7 @@ def newest_proof_s() -> float | None:
 
 
 def run(prover: Prover, runner: Runner, heartbeat: Heartbeat, stop: threading.Event) -> None:
-    """Run the nightly proof and the requests of the page History when due, until `stop` is set."""
+    """Make the nightly proof and execute requests of the page History until `stop` is set."""
     try:
         while not stop.is_set():
             heartbeat.write_if_due(prover.detail | {"executing": runner.is_executing})
@@ -106,7 +110,7 @@ def run(prover: Prover, runner: Runner, heartbeat: Heartbeat, stop: threading.Ev
 
 
 def main() -> None:
-    """Run until SIGTERM or SIGINT."""
+    """Run the prover until SIGTERM or SIGINT."""
     configure_logging(service=SERVICE)
     setup_django()
     settings, hour = Connections(), ProofSettings().proof_hour

@@ -1,7 +1,6 @@
 """One proof in a separate process: `python -m deploy.proving.once`.
 
-A child process returns its memory when it ends, and its failure can't stop the service that started
-it.
+A process returns its memory when it ends. If the proof fails, the prover still runs.
 """
 
 import os
@@ -26,16 +25,16 @@ log = structlog.get_logger(__name__)
 
 
 def main() -> int:
-    """Prove once. Return 0 if equal, 1 if different, 2 if nothing was compared."""
+    """Make one proof. Return 0 if both sides are equal, 1 if they differ, 2 without a result."""
     configure_logging(service="prover")
-    # With a nice value of 10, a proof gets about a tenth of a busy processor, so it still ends.
+    # With a nice value of 10, a proof gets about a tenth of a busy processor.
     os.nice(_NICE)
     signal.signal(signal.SIGTERM, _stop)
     setup_django()
     from deploy.proving.proof import prove_and_record  # noqa: PLC0415 -- needs Django set up
 
     found = Connections()
-    # The process has the password of one role only; this role may read the proposals, too.
+    # The process has the password of only one role. Use this role also to read the proposals.
     settings = found.model_copy(update={"read_database_url": found.database_url})
     try:
         proof = prove_and_record(
@@ -44,7 +43,7 @@ def main() -> int:
     except Damage as problem:
         log.warning("not proven", problem=str(problem))
         return _NOT_COMPARABLE
-    except Exception:  # the edge of the process: exit code 1 would mean a difference
+    except Exception:  # without this, the exit code would be 1, which means a difference
         log.exception("not proven")
         return _NOT_COMPARABLE
     report = proof.report
@@ -59,12 +58,12 @@ def main() -> int:
 
 
 def _stop(number: int, _frame: FrameType | None) -> None:
-    """End by an exception, so that temporary files are deleted and pool processes end."""
+    """End by `SystemExit`, so that temporary files are deleted and pool processes end."""
     sys.exit(128 + number)
 
 
 def _ignore(_done: int, _planned: int, _name: str) -> None:
-    """Ignore the progress: the service's log has one line per proof."""
+    """Ignore the progress, because the service's log has only one line per proof."""
 
 
 if __name__ == "__main__":

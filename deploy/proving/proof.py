@@ -1,4 +1,4 @@
-"""One proof: choose a base run, compare, record the result, and delete runs of older proofs."""
+"""One proof: choose a base run, compare, record the result, and delete the runs of older proofs."""
 
 from collections.abc import Callable
 from typing import Final
@@ -13,7 +13,7 @@ from inventory.revision import LOGIC_REVISION
 from ledger.proofs.queries import differing_runs, is_full_proof_due, proven_runs
 from ledger.proofs.service import RecordProof, record_proof
 
-_KEPT: Final = 2  # proven runs: the base of the next proof, and a spare if that run is damaged
+_KEPT: Final = 2  # proven runs: the base of the next proof, and another if that one is damaged
 
 Progress = Callable[[int, int, str], None]
 
@@ -23,9 +23,11 @@ def prove_and_record(
 ) -> Proof:
     """Compare the live state with a recomputation of history. Record and return the result.
 
-    A run is proven if it was equal to the live state. The recomputation starts from the newest
-    proven run of this code's rules. It starts at the first record if `is_full`, if no run is
-    proven, and once a week. A result that is not comparable is not recorded. Django must be set up.
+    The recomputation starts from the newest proven run of this code's rules: a run that was equal
+    to the live state. It starts at the first record if `is_full` is set, if no run is proven, and
+    once a week. A result that is not comparable is not recorded.
+
+    Django must be set up.
 
     Raises:
         RunInUse: another process makes a proof.
@@ -46,7 +48,7 @@ def prove_and_record(
 
 
 def last_proven() -> str | None:
-    """Return the newest run of this code's rules that was equal to the live state.
+    """Return the name of the newest proven run of this code's rules, or None.
 
     Django must be set up.
     """

@@ -5,7 +5,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 
 class ProofSettings(BaseSettings):
-    """Environment variables of the process that proves; they carry the prefix `INVENTORY_`."""
+    """Environment variables of the prover. Each name has the prefix `INVENTORY_`."""
 
     model_config = SettingsConfigDict(env_prefix="INVENTORY_", frozen=True, extra="forbid")
 
