@@ -1,7 +1,7 @@
-"""A standalone Spark cluster on loopback, from pyspark's own jars: for benchmarks and tests.
+"""A standalone Spark cluster on loopback, from pyspark's own jars, for benchmarks and tests.
 
-Its processes get neither this project's Python path nor its directory. So a job that doesn't send
-its code to the workers fails here, as it would on other machines.
+Its processes get neither this project's Python path nor its directory. A job must send its code to
+the workers, as on a cluster of other machines. So a job that doesn't fails here, too.
 """
 
 import os
@@ -24,14 +24,14 @@ from deploy.stack.processes import end, identify, spawn, wait_until
 LOOPBACK: Final = "127.0.0.1"
 _MASTER: Final = "org.apache.spark.deploy.master.Master"
 _WORKER: Final = "org.apache.spark.deploy.worker.Worker"
-_READY_S: Final = 600.0  # a JVM starts within seconds, on a busy machine within minutes
+_READY_S: Final = 600.0  # a JVM takes seconds to start, and minutes on a busy machine
 _LOG_CHARS: Final = 800
 _INHERITED: Final = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR")
 
 
 @dataclass(frozen=True, slots=True)
 class StandaloneCluster:
-    """The address of a running master, and the processes of master and workers."""
+    """The address of a running master, and the process ids of the master and the workers."""
 
     address: str
     pids: tuple[int, ...]
@@ -39,7 +39,7 @@ class StandaloneCluster:
 
 @contextmanager
 def standalone(directory: Path, *, workers: int = 1, cores: int = 1) -> Iterator[StandaloneCluster]:
-    """Run a master and workers of `cores` cores and 2 GiB each, until the end of the block.
+    """Run a master and `workers` workers, each with `cores` cores and 2 GiB, until the block ends.
 
     `directory` gets their logs and the executors' directories.
 
@@ -85,7 +85,7 @@ def _running(name: str, command: list[str], directory: Path, ready: str) -> Iter
 
 
 def _not_started(name: str, code: int | None, log: Path) -> StackError:
-    """Return the error of a process that has ended with `code`, or that still starts (None)."""
+    """Return the error of a process that ended with `code`, or that isn't ready in time (None)."""
     tail = _text(log)[-_LOG_CHARS:].strip() or "nothing"
     if code is None:
         message = f"Spark's {name} was not ready after {_READY_S:.0f} s; its log has: {tail}"

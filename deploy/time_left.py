@@ -1,4 +1,4 @@
-"""The time left of a command that reports its progress."""
+"""Text about the time left, for commands that report their progress."""
 
 from dataclasses import dataclass
 from math import ceil
@@ -9,17 +9,17 @@ _MINUTE: Final = 60
 
 @dataclass(slots=True)
 class TimeLeft:
-    """Expected time until all parts are done, at the rate since the first report.
+    """Expected time until all parts are finished, from the rate since the first report.
 
-    `first` is the first report: the number of finished parts, and the time in seconds.
+    `first` is the first report: the number of finished parts, and its time in seconds.
     """
 
     first: tuple[int, float] | None = None
 
     def text(self, done: int, planned: int, now_s: float) -> str:
-        """Return a text such as `, about 3 min 5 s left`.
+        """Return a text such as `, about 3 min 5 s left`, for a report at `now_s`, in seconds.
 
-        Return "" as long as no part was finished since the first report, and at the end.
+        Return "" at the end, and as long as no part was finished since the first report.
         """
         if self.first is None:
             self.first = done, now_s

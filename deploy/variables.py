@@ -7,7 +7,7 @@ from typing import Final
 from deploy.errors import StackError
 
 PREFIX: Final = "INVENTORY_"
-# One name a line, so that two changes seldom conflict.
+# One name on each line, so that two changes seldom conflict in Git.
 _NAMES: Final = """
 ALLOWED_HOSTS
 ARCHIVE
@@ -67,10 +67,10 @@ KNOWN: Final = frozenset(PREFIX + name for name in f"{_NAMES} {_OF_TESTS}".split
 
 
 def refuse_unknown(names: Iterable[str]) -> None:
-    """Refuse variables with the prefix `INVENTORY_` and an unknown name.
+    """Raise `StackError` for a name that begins with `INVENTORY_` but is not in `KNOWN`.
 
     Raises:
-        StackError: the message names the variable, and the closest known name.
+        StackError: the message has the name, and the most similar known name.
     """
     for name in sorted(names):
         if name.startswith(PREFIX) and name not in KNOWN:

@@ -1,1 +1,1 @@
-"""Parts of docs/reference, generated from the routes, metrics, topics and schemas of the code."""
+"""Parts of docs/reference, generated from the code's routes, metrics, topics and schemas."""

@@ -1,4 +1,4 @@
-"""The tables of a history: columns with types and units, and the questions."""
+"""The page about the history tables: their columns with types and units, and the questions."""
 
 from collections.abc import Iterator
 from typing import Final

@@ -1,7 +1,8 @@
-"""Addresses of the pages, the API and a worker, each with the right that it requires.
+"""The page about HTTP: the addresses of pages, API and workers, with the right that each requires.
 
-Django reads its settings when it is set up, once for a process. So `page` runs this module as a
-separate process: `python -m deploy.reference_pages.http` prints the parts about pages and API.
+Django reads its settings once per process, when it is set up. So `page` runs this module as a
+separate process with other settings: `python -m deploy.reference_pages.http` prints the parts about
+pages and API.
 """
 
 import inspect
@@ -100,7 +101,7 @@ def _operations() -> Iterator[str]:
 
 
 def _patterns() -> "Iterator[tuple[str, URLPattern]]":
-    """Yield every address of the application with its pattern."""
+    """Yield every address of the web application and its URL pattern."""
     from django.urls import URLPattern, URLResolver, get_resolver  # noqa: PLC0415 -- see above
 
     waiting: list[tuple[str, URLPattern | URLResolver]] = [
@@ -126,7 +127,7 @@ def _row(address: str, people: str, view: View) -> str:
 
 
 def _people(view: View) -> str:
-    """Return the roles that may use a view."""
+    """Return the content of the column *roles* for a view."""
     from webui.accounts.roles import GROUPS_OF, RULE  # noqa: PLC0415 -- see above
 
     rule = getattr(view, RULE, None)
@@ -139,7 +140,7 @@ def _people(view: View) -> str:
 def _methods(view: View) -> Sequence[str]:
     """Return the HTTP methods that a decorator such as `require_GET` allows.
 
-    Without such a decorator, return GET and POST.
+    For a view without such a decorator, return GET and POST.
     """
     wrapped: Any = view
     while wrapped is not None:

@@ -1,4 +1,4 @@
-"""The metrics of a worker and of the sender of webhooks, each ordered by name."""
+"""The page about the metrics of workers and of the sender of webhooks, each ordered by name."""
 
 from collections.abc import Iterable
 from types import SimpleNamespace
@@ -32,7 +32,10 @@ def _table(figures: Iterable[Figure]) -> str:
 
 
 def _described(metrics: Metrics) -> Measurable:
-    """Return a stand-in for a worker, enough to register gauges. Their values are never read."""
+    """Return a stand-in for a worker. It has enough attributes to register gauges.
+
+    The page needs only the gauges' names and texts, so nothing reads their values.
+    """
     ownership = SimpleNamespace(restores=SimpleNamespace())
     writer = SimpleNamespace(counts=SimpleNamespace())
     worker = SimpleNamespace(metrics=metrics, ownership=ownership, snapshot_writer=writer)

@@ -1,4 +1,4 @@
-"""Topics with their settings, and the fields of every record, answer and file."""
+"""The page about topics: their settings, and the fields of every record, answer and file."""
 
 import json
 from collections.abc import Iterator
@@ -96,7 +96,7 @@ def _fields(schema: Schema, prefix: str = "") -> Iterator[str]:
 
 
 def _type(field: Schema) -> str:
-    """Return the type of a field in words."""
+    """Return the type of a schema's field as text: "string or null", or "list of `policy`"."""
     if "const" in field:
         return _literal(field["const"])
     if "enum" in field:
@@ -113,7 +113,7 @@ def _type(field: Schema) -> str:
 
 
 def _container(field: Schema) -> str:
-    """Return the type of a list or object, with the type of its members if the schema names it."""
+    """Return the type of a list or object, with the type of its members if the schema states it."""
     if field["type"] == "array":
         return f"list of {_type(field['items'])}" if "items" in field else "list"
     values = field.get("additionalProperties")
@@ -123,7 +123,7 @@ def _container(field: Schema) -> str:
 
 
 def _literal(value: object) -> str:
-    """Return a JSON value that is no list or object, as code."""
+    """Return a string, number, boolean or null of JSON as Markdown code."""
     names = {None: "null", True: "true", False: "false"}
     if isinstance(value, bool) or value is None:
         return f"`{names[value]}`"

@@ -1,1 +1,1 @@
-"""Execution of requests of the page History, as commands of `inventory` in child processes."""
+"""Execution of requests from the page History, as commands of `inventory` in child processes."""

@@ -1,4 +1,4 @@
-"""One command in a child process: its lines of standard error, its JSON and its exit code."""
+"""One command in a child process: its lines on standard error, its JSON and its exit code."""
 
 import json
 import os
@@ -13,12 +13,14 @@ from typing import IO, Any, Final
 from cdc.contracts.history_requests import COMPARE, EXPLAIN, QUERY, QUESTION
 
 MOST_BYTES: Final = 8_000_000
-# Limit of a result's bytes, by kind of request. A comparison of runs prints more rows than others.
+# Largest number of bytes of a result, for kinds with another limit than `MOST_BYTES`. A comparison
+# of runs prints more rows than other requests.
 MOST_BYTES_OF: Final = {COMPARE: 64_000_000}
 _LINES: Final = 12
 _DAY_S: Final = 86_400.0
 _SHORT_S: Final = 600.0
-# A person waits for requests of these kinds. Other requests may take hours, up to a day.
+# Longest run time, in seconds. A person waits for the results of these kinds. All others may take a
+# day.
 LIMIT_S: Final = {EXPLAIN: _SHORT_S, QUESTION: _SHORT_S, QUERY: _SHORT_S}
 _PLAIN: Final = {"NO_COLOR": "1", "TERM": "dumb"}
 
@@ -27,9 +29,10 @@ Report = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """Result of a command: its exit code, the last lines of standard error, and its JSON or None.
+    """Result of a command: its exit code, the last 12 lines of standard error, and its JSON.
 
-    If the printed JSON can't be used, `messages` also has the reason, and `document` is None.
+    `document` is None if the command printed no JSON, or JSON that can't be used. In the second
+    case, `messages` also has the reason.
     """
 
     exit_code: int
@@ -38,7 +41,7 @@ class Output:
 
 
 class Running:
-    """A started command. `stop` ends it from a signal handler or another thread."""
+    """A command that runs. A signal handler or another thread may call `stop`."""
 
     def __init__(self, command: Sequence[str], kind: str) -> None:
         self._most = MOST_BYTES_OF.get(kind, MOST_BYTES)
@@ -59,7 +62,8 @@ class Running:
     def wait(self, report: Report) -> Output:
         """Wait until the command has ended, and return its result.
 
-        Meanwhile, pass each line of its standard error to `report`.
+        While it runs, pass each line of its standard error to `report`. Stop the command after the
+        longest run time of its kind.
         """
         kept: deque[str] = deque(maxlen=_LINES)
         self._timer.start()
@@ -86,7 +90,7 @@ def _lines(stream: IO[bytes] | None) -> Iterator[str]:
 def _document(written: IO[bytes], most: int) -> tuple[Any, str]:
     """Return the printed JSON and "", or None and the reason if the JSON can't be used.
 
-    Several JSON documents become a list. Without output, the result is None and "".
+    Several JSON documents become a list. Without any output, return None and "".
     """
     size = written.seek(0, os.SEEK_END)
     if size > most:

@@ -1,8 +1,8 @@
 """The command line of a request: the documented command with `--json` and further options.
 
-If other rules than this code's made a run, the command needs the option `--code` with their source
-tree. A request names no path. So this module searches the home's `backfill/trees` for a source tree
-with the hash that the run's plan states.
+If other rules than this code's made a run, the command needs their source tree in `--code`. A
+request contains no paths. So this module searches `backfill/trees` in the home for the source tree:
+the hash of its rules must be the one in the run's plan.
 """
 
 import sys
@@ -24,7 +24,7 @@ from cdc.contracts.history_requests import (
 )
 from cdc.settings import Connections
 
-MOST_ROWS: Final = 10_000  # differences of each kind in a result; `backfill diff --out` writes all
+MOST_ROWS: Final = 10_000  # of each kind in a result; `backfill diff --out` writes all rows
 ROUNDS: Final = 3
 _CLI: Final = (sys.executable, "-m", "deploy.cli.main")
 _GROUPED: Final = ("--by=store", "--by=supplier", "--by=reason", "--by=week")
@@ -40,7 +40,7 @@ def command_line(
         Damage: a run that the arguments name doesn't exist.
     """
     if kind == REVIEW:
-        # The person has logged in to the pages. The command of the CLI would ask for a password.
+        # The person has logged in to the pages already. `backfill review` would ask for a password.
         module = (sys.executable, "-m", "deploy.requests.review")
         return (*module, arguments["a"], arguments["b"], actor)
     return (*_CLI, *command_of(kind, arguments, (*_extra(settings, kind, arguments, actor),)))
@@ -63,7 +63,7 @@ def _extra(
 def _tree_option(settings: Connections, run: str) -> Iterator[str]:
     """Yield `--code=TREE` if the run used other rules than this code.
 
-    Yield nothing if `run` is the live state, or if `trees_of` finds no tree with these rules.
+    Yield nothing if `run` is `live`, or if `trees_of` finds no source tree with these rules.
     """
     if run == LIVE:
         return

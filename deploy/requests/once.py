@@ -1,9 +1,10 @@
-"""Execute the open requests one after another, then end: `python -m deploy.requests.once`.
+"""Execute the open requests one after another, and then end: `python -m deploy.requests.once`.
 
 The prover runs this module as a child process, because a process returns its memory when it ends.
-The process holds a lock in Postgres until it ends, so only one such process runs. If a request has
-started and not ended, an earlier process died while it executed that request. The new process
-records the request as interrupted.
+The process holds a lock in Postgres until it ends, so only one such process runs.
+
+At its start, the process looks for requests that have started and not ended. An earlier process has
+died while it executed them, so they are recorded as interrupted.
 """
 
 import os
@@ -34,7 +35,7 @@ log = structlog.get_logger(__name__)
 
 
 def main() -> int:
-    """Execute every open request. Return 0, or 3 if another process executes them."""
+    """Execute every open request. Return 0, or 3 if another process executes requests."""
     configure_logging(service="prover")
     os.nice(_NICE)
     setup_django()
@@ -43,7 +44,10 @@ def main() -> int:
 
 
 def execute_all(settings: Connections) -> int:
-    """Execute requests until none is open, and return the exit code. Django must be set up."""
+    """Execute requests until none is open. Return 0, or 3 if another process executes requests.
+
+    Django must be set up.
+    """
     from ledger.requests import execution  # noqa: PLC0415 -- needs Django set up
 
     if not execution.may_execute():
@@ -74,14 +78,14 @@ def _executed(settings: Connections, taken: Any) -> Any:  # noqa: ANN401 -- type
 
 
 def _problem(found: Output) -> str:
-    """Return "" if the command ended with a result and exit code 0 or 1, else a reason."""
+    """Return "" if the command printed a result and ended with exit code 0 or 1, or a reason."""
     if found.exit_code in _RESULTS and found.document is not None:
         return ""
     return found.messages or f"The command ended with exit code {found.exit_code}."
 
 
 def _parts(kind: str, document: Any) -> tuple[Any, Any]:  # noqa: ANN401 -- JSON
-    """Return a comparison's JSON in two parts: the document without its rows, and the rows.
+    """Return the two parts of a comparison's JSON: the document without its rows, and the rows.
 
     For every other command, return the whole document and None.
     """
@@ -92,7 +96,10 @@ def _parts(kind: str, document: Any) -> tuple[Any, Any]:  # noqa: ANN401 -- JSON
 
 
 def _reporter(number: int) -> Callable[[str], None]:
-    """Return a function that stores a command's newest line, at most once a second."""
+    """Return a function that stores a line as the progress of request `number`.
+
+    It stores at most one line a second, and ignores the others.
+    """
     from ledger.requests.execution import write_progress  # noqa: PLC0415 -- needs Django set up
 
     next_s = 0.0
@@ -107,9 +114,9 @@ def _reporter(number: int) -> Callable[[str], None]:
 
 
 def _with_database(write: Callable[[], None], tries: int = 30) -> None:
-    """Call `write`, up to `tries` times while Postgres can't be reached, with pauses of 2 s.
+    """Call `write`. If Postgres can't be reached, try up to `tries` times with pauses of 2 s.
 
-    The last failure is raised. With `tries=1` it is only logged: progress texts may be lost.
+    Raise the last error. But with `tries=1` only log it, because a text of progress may be lost.
     """
     from django.db import InterfaceError, OperationalError, connection  # noqa: PLC0415 -- after setup
 

@@ -1,4 +1,4 @@
-"""`python -m deploy.requests.review A B PERSON`: request a review of two runs, as a web user."""
+"""Request a review of two runs for a web user: `python -m deploy.requests.review A B PERSON`."""
 
 import sys
 
@@ -10,7 +10,10 @@ from ledger.kernel.errors import LedgerError
 
 
 def main() -> int:
-    """Compare runs A and B, request the review, print it as JSON. Return the exit code."""
+    """Compare runs A and B, request the review and print it as JSON.
+
+    Return 0. After an error, print the error, and return its exit code.
+    """
     try:
         connect_django()
         from cdc.settings import Connections  # noqa: PLC0415 -- reads the environment

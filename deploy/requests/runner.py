@@ -1,7 +1,7 @@
 """The part of the prover that serves the page History.
 
 It starts a child process that executes requests. It also writes a snapshot into Postgres: a JSON
-document, from which the page lists archive, runs and questions.
+document with the archive, the runs and the questions, which the page shows.
 """
 
 import subprocess
@@ -30,7 +30,7 @@ log = structlog.get_logger(__name__)
 
 
 class Runner:
-    """The child process, if one runs, and the times of the next actions.
+    """The child process that executes requests, if one runs, and the times of two actions.
 
     The actions are a query for open requests, and the writing of a snapshot.
     """
@@ -43,13 +43,13 @@ class Runner:
 
     @property
     def is_executing(self) -> bool:
-        """Return True while a process executes requests."""
+        """Return True while a child process executes requests."""
         return self._child is not None
 
     def step(self, now_s: float) -> None:
-        """Start the child process if a request is open, notice its end, and write a due snapshot.
+        """Start the child process if a request is open, handle its end, and write a due snapshot.
 
-        If the connection to Postgres is lost, log that; a step 30 s later tries again.
+        If the connection to Postgres is lost, log that. A step 30 s later tries again.
         """
         from django.db import InterfaceError, OperationalError, connection  # noqa: PLC0415 -- after setup
 
@@ -63,7 +63,7 @@ class Runner:
     def end(self) -> None:
         """End the child process with SIGTERM.
 
-        The next child process records the request that this one executed as interrupted.
+        The next child process records the interrupted request.
         """
         if self._child is not None:
             end_child(self._child)
@@ -95,9 +95,9 @@ class Runner:
 
 
 def snapshot_of(settings: Connections) -> dict[str, Any]:
-    """Return the archive, the newest 50 runs, the number of further runs, and the stored questions.
+    """Return the archive, the newest 50 runs, the number of further runs, and the questions.
 
-    Runs have the fields in `_RUN`. The questions are the SQL files in `analytics/questions`.
+    Each run has the fields in `_RUN`. The questions are the SQL files in `analytics/questions`.
     """
     found = status(settings)
     runs = [{name: run.get(name) for name in _RUN} for run in found["runs"][:_MOST_RUNS]]

@@ -1,1 +1,1 @@
-"""Logic revisions side by side: shadows, their comparison, and the switch to one of them."""
+"""Logic revisions side by side: shadows, comparisons of their decisions, and the switch to one."""

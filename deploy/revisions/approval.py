@@ -1,10 +1,10 @@
-"""Check that a switch changes no more keys than a second person has approved.
+"""Check that no more keys differ at a switch than a second person has approved.
 
 An approval names the digest of a difference between two runs. The switch compares the revisions
-again, at the present end of the log. A key that differs in this comparison must be one that differs
-between the approved runs. Trade goes on, so the approver may accept a number of other keys (the
-growth). If more other keys differ, the approval lapses, because no person has seen their
-differences.
+again, at the present end of the log. A key that differs in this comparison should also differ
+between the approved runs. Because trade continues, other keys may differ, too. The approver accepts
+a number of such keys, the *growth*. If more of them differ, the approval lapses, because no person
+has seen their differences.
 """
 
 from collections.abc import Mapping
@@ -67,7 +67,7 @@ class _Reviewed:
 
 @dataclass(frozen=True, slots=True)
 class _Key:
-    """A key of a reviewed difference."""
+    """A key of a reviewed difference. `kind` is "reorder" or "price"."""
 
     kind: str
     inv_key: str
@@ -75,7 +75,10 @@ class _Key:
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """A difference that a second person approved, with every key that it contains."""
+    """A difference that a second person approved, with every differing key as (kind, inv_key).
+
+    `growth` is the number of other keys that may differ at the switch.
+    """
 
     review: int
     digest: str
@@ -86,7 +89,7 @@ class Approval:
     growth: int = 0
 
     def as_json(self) -> Mapping[str, object]:
-        """Return the approval for the record of the switch."""
+        """Return the fields of the approval that the record of a switch keeps."""
         return {
             "digest": self.digest,
             "requested_by": self.requested_by,
@@ -96,10 +99,13 @@ class Approval:
 
 
 def approval_of(connection: Connection, digest: str, *, former: int, revision: int) -> Approval:
-    """Return the approval of these two revisions whose digest begins with `digest`.
+    """Return the approval whose digest begins with `digest`.
+
+    `former` and `revision` are the two compared logic revisions.
 
     Raises:
-        StackError: no review of these revisions has this digest, or it is not approved now.
+        StackError: `digest` is too short, no review of these revisions has it, or the newest
+        verdict isn't an approval.
     """
     if len(digest) < _LEAST_CHARS:
         message = (
@@ -136,8 +142,8 @@ def approval_of(connection: Connection, digest: str, *, former: int, revision: i
 def refuse_other_review(connection: Connection, revision: int, code: str) -> None:
     """Raise `StackError` if a review of this revision is for rules with another hash than `code`.
 
-    Only waiting and approved reviews count. `code` is the hash of the rules to publish. Two sets of
-    rules can't share a revision number.
+    `code` is the hash of the rules to publish. Only waiting and approved reviews count. One
+    revision number can't stand for two sets of rules.
     """
     found = connection.execute(_OTHER_CODE, (revision, code)).fetchone()
     if found is not None:
@@ -157,8 +163,8 @@ def refuse_changed(
 ) -> None:
     """Raise `StackError` unless the review still has this approval.
 
-    From then on, the caller's transaction holds the lock of the review's verdicts. So the approval
-    can't change before that transaction commits.
+    The function takes the lock of the review's verdicts. The caller's transaction holds this lock,
+    so the approval can't change before that transaction commits.
     """
     connection.execute(_LOCK, (approval.review,))
     if approval_of(connection, approval.digest, former=former, revision=revision) != approval:
@@ -172,11 +178,10 @@ def refuse_changed(
 def refuse_unapproved(
     connection: Connection, approval: Approval | None, found: Comparison, *, by: str
 ) -> None:
-    """Raise `StackError` if too many unapproved keys differ.
+    """Raise `StackError` if more unapproved keys differ than the approval's growth allows.
 
-    Before that, record that the approval lapses. The approval's growth is the accepted number of
-    unapproved keys. Without an approval no key may differ. `by` is the name of the person who
-    switches.
+    Before that, record that the approval lapses. Without an approval no key may differ. `by` is the
+    name of the person who switches.
     """
     known = frozenset[tuple[str, str]]() if approval is None else approval.keys
     accepted = 0 if approval is None else approval.growth

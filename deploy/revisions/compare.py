@@ -1,8 +1,8 @@
-"""Differences between the decisions of two logic revisions, at offsets that both have passed.
+"""Differences between the decisions of two logic revisions, up to the same offsets of the log.
 
-The barrier is the set of these offsets, one per partition. Both revisions continue to read during
-the comparison. A key with decisions after the barrier may differ only for a moment. So it counts
-only if it also differs at a second, later barrier.
+The *barrier* has these offsets, one per partition. Both revisions continue to read during the
+comparison. So a key with decisions after the barrier may differ only because one revision is
+further ahead. Such a key counts only if it also differs at a second, later barrier.
 """
 
 import time
@@ -19,17 +19,17 @@ from deploy.revisions.progress import Progress, no_report
 ONLY_FORMER: Final = "only_former"
 ONLY_NEW: Final = "only_new"
 CHANGED: Final = "changed"
-EXPLANATION: Final = "explanation"  # equal decisions whose terms, levels or flags differ
+EXPLANATION: Final = "explanation"  # equal decisions, whose terms, levels or flags differ
 _SHOWN: Final = ("id", "status", "quantity_units", "new_minor")
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One key on which the revisions disagree.
+    """One key about which the revisions decide differently.
 
-    `how` is `ONLY_FORMER`, `ONLY_NEW`, `CHANGED` or `EXPLANATION`. `fields` names the differing
-    fields. `former` and `fresh` hold id, status and quantity or price of the two decisions. None
-    means that the revision has made no decision.
+    `kind` is "reorder" or "price". `how` is `ONLY_FORMER`, `ONLY_NEW`, `CHANGED` or `EXPLANATION`.
+    `fields` names the differing fields. `former` and `fresh` have id, status and quantity or price
+    of the two decisions, or None if the revision has made no decision.
     """
 
     kind: str
@@ -44,11 +44,11 @@ class Difference:
 class Comparison:
     """Result of a comparison of the decisions that wait for an answer.
 
-    `equal` counts keys with equal decisions. `explained` counts keys whose decisions differ only in
-    their explanation, which is no difference. `barrier` has the offset in each partition at which
-    the revisions are compared. `moving` counts keys that differ, but that have a decision at or
-    after the barrier. `refused` names the invalid records in the topics of decisions. Consumers
-    ignore these records.
+    `barrier` has the offset in each partition at which the revisions are compared. `equal` counts
+    keys with equal decisions. `explained` counts keys whose decisions differ only in their
+    explanation; that is no difference. `moving` counts keys that differ, but have a decision at or
+    after the barrier. `refused` names the invalid records in the topics of decisions, which
+    consumers ignore.
     """
 
     former: int
@@ -61,7 +61,7 @@ class Comparison:
     explained: int = 0
 
     def counts(self) -> dict[str, int]:
-        """Return the number of keys by result, as in the printed report."""
+        """Return the number of keys by result, with the names of the printed report."""
         by_way = [difference.how for difference in self.differences]
         ways = {how: by_way.count(how) for how in (ONLY_FORMER, ONLY_NEW, CHANGED)}
         return {
@@ -97,10 +97,10 @@ def compare(
 ) -> Comparison:
     """Return the comparison of the pending decisions at the present end of the log.
 
-    Wait first until both revisions have read the log up to that end.
+    First wait until both revisions have read the log up to this end.
 
     Raises:
-        StackError: one of the two revisions did not read that far in time.
+        StackError: one of the two revisions did not read that far in `timeout_s` seconds.
     """
     deadline = time.monotonic() + timeout_s
     first = _at_barrier(settings, former, fresh, deadline, report)
@@ -142,10 +142,11 @@ def _at_barrier(
 def _confirmed(
     second: Comparison, former: Decisions, fresh: Decisions, suspected: set[DecisionKey]
 ) -> Comparison:
-    """Return the second comparison. Its differences also have the keys that differed both times.
+    """Return the second comparison, with other differences.
 
-    Such a key counts even if it has a decision after the second barrier. `suspected` has the keys
-    whose decisions differed at the first barrier.
+    They are its own differences and the keys that differed at both barriers, even if such a key has
+    a decision after the second barrier. `suspected` has the keys that differed at the first
+    barrier.
     """
     known = {_key_of(difference) for difference in second.differences}
     found = _different_decisions(former, fresh)
@@ -163,7 +164,7 @@ def _confirmed(
 
 
 def _different_decisions(former: Decisions, fresh: Decisions) -> list[Difference]:
-    """Return the differences, without keys of which only the explanation differs."""
+    """Return the differences, without the keys of which only the explanation differs."""
     return [one for one in _differences(former, fresh) if one.how != EXPLANATION]
 
 
@@ -193,7 +194,7 @@ def _disagreement(
 def _moved(
     difference: Difference, former: Decisions, fresh: Decisions, barrier: Mapping[int, int]
 ) -> bool:
-    """Return True if a revision has decided about the key at or after the barrier's offset."""
+    """Return True if a revision has decided about the key at or after the barrier."""
     sides = (side.newest.get(_key_of(difference)) for side in (former, fresh))
     places = [side["position"] for side in sides if side is not None]
     return any(place["offset"] >= barrier[place["partition"]] for place in places)

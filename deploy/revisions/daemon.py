@@ -24,10 +24,10 @@ _PROBE_S: Final = 0.2
 
 
 def supervise(home: Home, revision: int, tree: Path, python: str, workers: int) -> int:
-    """Run the workers until a signal; return the exit code.
+    """Run the shadow's workers until a signal ends this process. Return the exit code, 0.
 
     Raises:
-        StackError: another supervisor has these workers, or no stack runs in `home`.
+        StackError: another supervisor runs these workers, or no stack runs in `home`.
     """
     shadow = home_of(home, revision)
     message = f"another supervisor runs in {shadow.path}; nothing was started"
@@ -46,7 +46,10 @@ def supervise(home: Home, revision: int, tree: Path, python: str, workers: int) 
 
 
 def _environment(home: Home, ports: dict[str, int]) -> dict[str, str]:
-    """Return the variables of the stack's own workers, with the URLs of the shadow's workers."""
+    """Return the variables of the stack's own workers, with the URLs of the shadow's workers.
+
+    These URLs replace those of the stack's workers.
+    """
     urls = ",".join(f"http://{HOST}:{port}" for port in ports.values())
     of_workers = {n: text for n, text in environment_of(home).items() if n in WORKER.variables}
     return of_workers | {"INVENTORY_WORKER_URLS": urls}
@@ -70,7 +73,7 @@ def _worker(environment: dict[str, str], name: str, port: int, tree: Path, pytho
 
 
 def _probe(supervisor: Supervisor) -> None:
-    """Mark each worker as ready once its probe succeeds, and the shadow once all workers are."""
+    """Mark each worker as ready when its probe succeeds, and the shadow when all are ready."""
     while not supervisor.stopping.wait(_PROBE_S):
         for service, _ in supervisor.processes(ready=False):
             supervisor.probe(service)

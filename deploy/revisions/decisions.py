@@ -1,6 +1,6 @@
-"""Newest decision of a logic revision for each key, read from the topics of the revision.
+"""The newest decision of a logic revision about each key, read from the revision's topics.
 
-This module refuses the records that the actuator refuses: invalid bytes and simulated decisions.
+Like the actuator, this module refuses invalid records and simulated decisions.
 """
 
 from collections.abc import Mapping
@@ -23,11 +23,10 @@ DecisionKey = tuple[str, str]  # kind of the topic ("reorder" or "price") and in
 
 @dataclass(slots=True)
 class Decisions:
-    """The newest decision of each key, and the next offset to read in each partition.
+    """The newest decision about each key, and the next offset to read in each partition.
 
-    Keys are pairs of kind ("reorder" or "price") and inv_key. `refresh` continues to read at the
-    stored offsets. `refused` has position and reason of every record that is no decision of the
-    revision.
+    A key is a pair of kind ("reorder" or "price") and inv_key. `refresh` reads on from the stored
+    offsets. `refused` has the position of every refused record and the reason.
     """
 
     settings: Connections
@@ -38,11 +37,11 @@ class Decisions:
     _tails: dict[str, kafka.Tail] = field(default_factory=dict)
 
     def refresh(self, deadline: float) -> None:
-        """Read both topics of decisions, for needs and for prices, to their current ends.
+        """Read the topics of needs and of prices to their present ends.
 
         Raises:
             UnknownVersion: another version of the code wrote a record. The message has its
-                position.
+            position.
         """
         names = output_topics(self.revision)
         for kind, topic in (("reorder", names.reorder_events), ("price", names.price_events)):
@@ -68,7 +67,7 @@ class Decisions:
         self._content[name] = message.value()
 
     def next_offsets(self) -> dict[tuple[str, int], int]:
-        """Return the first unread offset of each topic and partition."""
+        """Return the next offset to read, by topic and partition."""
         return {
             (topic, number): tail.next_offsets.get(number, 0)
             for topic, tail in self._tails.items()
@@ -76,7 +75,7 @@ class Decisions:
         }
 
     def pending(self) -> tuple[list[ReorderEvent], list[PriceEvent]]:
-        """Return every need and every price proposal that is open or snoozed."""
+        """Return every need and every price proposal that is open or snoozed, ordered by key."""
         reorders: list[ReorderEvent] = []
         prices: list[PriceEvent] = []
         for (kind, key), document in sorted(self.newest.items(), key=lambda entry: entry[0]):
@@ -90,14 +89,14 @@ class Decisions:
 
 
 def is_pending(document: Mapping[str, Any] | None) -> bool:
-    """Return True if the decision waits for an answer."""
+    """Return True if the decision is open or snoozed, and so waits for an answer."""
     return document is not None and document["status"] in PENDING
 
 
 def differing_fields(former: Mapping[str, Any], fresh: Mapping[str, Any]) -> list[str]:
-    """Return the fields in which two decisions differ.
+    """Return the names of the fields in which two decisions differ, in alphabetical order.
 
-    Their position, as-of time and logic revision are not compared.
+    Position, as-of time and logic revision are not compared.
     """
     names = (former.keys() | fresh.keys()) - set(_NOT_CONTENT)
     return sorted(name for name in names if former.get(name) != fresh.get(name))

@@ -1,4 +1,4 @@
-"""All logic revisions that this stack knows: the deciding one, running workers, and their lag."""
+"""All logic revisions that this stack knows, with their workers and the lag of these workers."""
 
 import re
 from dataclasses import dataclass
@@ -20,8 +20,8 @@ _TIMEOUT_S: Final = 10.0
 class Revision:
     """One logic revision. `records_behind` is None while the revision has no topics.
 
-    `changes` describes what changed in the results since the previous revision. It is empty for a
-    revision that this code doesn't know.
+    `changes` is a text about the results that differ from those of the previous revision. It is
+    empty for a revision that this code doesn't know.
     """
 
     revision: int

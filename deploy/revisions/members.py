@@ -1,4 +1,4 @@
-"""Members of a logic revision's consumer group: its workers, wherever they run."""
+"""Members of the consumer group of a logic revision. They are its workers, on any machine."""
 
 import time
 from collections.abc import Callable
@@ -27,7 +27,7 @@ T = TypeVar("T")
 def remaining_members(bootstrap: str, revision: int) -> int:
     """Return the number of workers of the revision. Wait up to 10 s until it is 0.
 
-    A member that ended without leaving stays in the group until its session times out.
+    A worker that ended without leaving the group is a member until its session times out.
     """
     deadline = time.monotonic() + _SESSION_S
     while found := members(bootstrap, revision):
@@ -43,7 +43,7 @@ def members(bootstrap: str, revision: int) -> int:
 
 
 def retry_while_young(query: Callable[[], T]) -> T:
-    """Return the result of `query`; retry while a new topic or broker is not available yet.
+    """Return the result of `query`. Retry while a new topic or broker is not available yet.
 
     Raises:
         KafkaException: the query fails for another reason, or still fails after 30 s.

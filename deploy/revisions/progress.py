@@ -1,8 +1,9 @@
 """Progress of a logic revision's workers in `stock.events`, from their committed state.
 
-Group offsets are hints that may be ahead of the state. In each partition of the on-hand changelog,
-a header of the newest chunk's last level states which records the state includes. The code of every
-revision writes this header in the same form.
+The offsets of a consumer group are no proof, because they may be ahead of the state. In each
+partition of the on-hand changelog, the last level of the newest chunk has a header. It has the next
+offset that the state doesn't include. The code of every revision writes this header in the same
+form.
 """
 
 import time
@@ -19,8 +20,8 @@ from deploy.errors import StackError
 from deploy.time_left import TimeLeft
 from inventory.explain.formatting import counted_text
 
-# Number of last offsets to read. They include the newest chunk's last level, which has the header,
-# and the transaction marker after it.
+# Number of offsets to read at the end of a partition. They include the newest header, and the
+# marker that ends its transaction.
 _TAIL: Final = 64
 _EVERY_S: Final = 0.5
 
@@ -29,16 +30,16 @@ Progress = Callable[[str], None]  # argument: one line of text to print
 
 
 def no_report(_line: str) -> None:
-    """Ignore the progress, for callers that print none."""
+    """Ignore a line of progress. It is for callers that print no progress."""
 
 
 def ends(settings: Connections) -> dict[int, int]:
-    """Return per partition the offset after the newest record of `stock.events`."""
+    """Return a map from partition to the offset after the newest record of `stock.events`."""
     return kafka.end_offsets(settings.kafka_bootstrap, STOCK_EVENTS, settings.partitions)
 
 
 def reached(settings: Connections, revision: int, *, tail: int = _TAIL) -> dict[int, int]:
-    """Return per partition the first offset that the revision's committed state doesn't include."""
+    """Return a map from partition to the first offset that the revision's state doesn't include."""
     states = committed_progress(settings, revision, tail=tail)
     return {
         number: states[number].next_offset if number in states else 0
@@ -49,11 +50,11 @@ def reached(settings: Connections, revision: int, *, tail: int = _TAIL) -> dict[
 def committed_progress(
     settings: Connections, revision: int, *, tail: int = _TAIL
 ) -> dict[int, CommittedProgress]:
-    """Return the progress header of the revision's committed state, for partitions that have one.
+    """Return the newest progress header of each partition that has one.
 
     Only the last `tail` offsets of each partition are read. They contain the header, unless a later
-    transaction was aborted. There is no time limit while records arrive: the states of a million
-    keys are many GB.
+    transaction was aborted. There is no time limit while records arrive, because a caller may read
+    whole changelogs: the states of a million keys are many GB.
     """
     topic = output_topics(revision).on_hand_changelog
     asked = settings.kafka_bootstrap, topic, settings.partitions
@@ -70,19 +71,19 @@ def committed_progress(
 
 @dataclass(slots=True)
 class CatchingUp:
-    """Texts about the progress of a revision's workers: missing records and time left."""
+    """Texts about workers that catch up: the number of missing records, and the time left."""
 
     revision: int
     left: TimeLeft = field(default_factory=TimeLeft)
 
     def line(self, missing: int, now_s: float) -> str:
-        """Return the text for `missing` records at `now_s`, in seconds of a monotonic clock."""
+        """Return the text for `missing` records at `now_s`, a time of the monotonic clock."""
         after = self.left.text(-missing, 0, now_s)
         return f"logic revision {self.revision}: {counted_text(missing, 'record')} behind{after}"
 
 
 def behind(positions: Offsets, barrier: Offsets) -> int:
-    """Return the number of offsets that `positions` lack up to `barrier`, over all partitions."""
+    """Return how many offsets `positions` are before `barrier`, summed over all partitions."""
     return sum(max(0, end - positions.get(number, 0)) for number, end in barrier.items())
 
 
@@ -94,10 +95,10 @@ def wait_past(
     *,
     report: Progress = no_report,
 ) -> None:
-    """Return once the revision's state includes all records before `barrier`, in each partition.
+    """Wait until the revision's state includes all records before `barrier`, in each partition.
 
     Raises:
-        StackError: the state lacks records at `deadline`; the message has their number.
+        StackError: the state still lacks records at `deadline`. The message has their number.
     """
     catching_up = CatchingUp(revision)
     while missing := behind(reached(settings, revision), barrier):
@@ -111,14 +112,13 @@ def wait_past(
 def wait_past_moment(
     settings: Connections, moment_us: int, numbers: Collection[int], revision: int, deadline: float
 ) -> None:
-    """Return once the states of the partitions `numbers` include all commits before `moment_us`.
+    """Wait until the states of the partitions `numbers` include all commits before `moment_us`.
 
-    That is certain for a partition once its state includes a record that was committed at
+    The state of a partition includes them once it includes a record that was committed at
     `moment_us` or later. Without trade, the next heartbeat is such a record.
 
     Raises:
-        StackError: the state of a partition has no such record at `deadline`; the message names the
-            partitions.
+        StackError: at `deadline`, some partitions have no such record. The message names them.
     """
     while waiting := _before(moment_us, committed_progress(settings, revision), numbers):
         if time.monotonic() > deadline:
@@ -133,7 +133,7 @@ def wait_past_moment(
 def _before(
     moment_us: int, states: Mapping[int, CommittedProgress], numbers: Collection[int]
 ) -> list[int]:
-    """Return the partitions whose state includes no record committed at `moment_us` or later."""
+    """Return the partitions whose state has no record committed at `moment_us` or later."""
     newest = {
         number: states[number].newest_commit_us or 0 for number in numbers if number in states
     }

@@ -1,8 +1,8 @@
 """Switch of the deciding logic revision, in one Postgres transaction.
 
 Before the switch, only the former revision's decisions reach the pages. After it, only those of the
-new revision do. The actuator continues in the new topics after the last decision that the
-transaction included.
+new revision do. The transaction also writes the new revision's pending decisions as proposals. The
+actuator continues after them in the topics of the new revision.
 """
 
 import time
@@ -37,7 +37,7 @@ def active(settings: Connections) -> int | None:
 
 
 def connect(settings: Connections) -> Connection:
-    """Return a connection with the rights of the sinks, in autocommit mode."""
+    """Return a Postgres connection with the rights of the sinks, in autocommit mode."""
     address = settings.sink_database_url.get_secret_value()
     return psycopg.connect(address, autocommit=True, connect_timeout=10)
 
@@ -46,9 +46,9 @@ def connect(settings: Connections) -> Connection:
 class SwitchRequest:
     """A person's request that `revision` becomes the deciding one.
 
-    `approval` is the digest of an approved difference; without one no key may differ. A rollback
-    sets `accepts_any`: any key may differ. `without_comparison` is for a stack on which no worker
-    of the former revision runs.
+    `by` is the name of the person. `approval` is the digest of an approved difference. Without one,
+    no key may differ, but a rollback sets `accepts_any`: then any key may differ.
+    `without_comparison` is for a stack on which no worker of the former revision runs.
     """
 
     revision: int
@@ -62,15 +62,14 @@ class SwitchRequest:
 def promote(
     settings: Connections, request: SwitchRequest, *, report: Progress = no_report
 ) -> Comparison | None:
-    """Wait until the workers of the requested revision have read the whole log, then let it decide.
+    """Wait until the workers of the requested revision have read the whole log. Then switch to it.
 
     Return the comparison with the former revision, or None without a comparison.
 
     Raises:
-        StackError: the revision decides already or has no worker, or its workers are behind at the
-            deadline. Or it decides differently about more keys than are approved. Or its workers
-            run other rules than the approved ones. Or `without_comparison` was requested while
-            workers of the former revision run.
+        StackError: the revision decides already, has no worker, or is behind at the deadline. Or
+        more keys differ than are approved. Or its workers run other rules than the approved ones.
+        Or `without_comparison` was requested while workers of the former revision run.
         RevisionSwitched: another command has switched meanwhile.
         ApprovalInFlight: an order that was just approved is not in the log yet.
     """
@@ -105,8 +104,8 @@ def _former(settings: Connections, request: SwitchRequest) -> int:
 
     Raises:
         StackError: no revision decides yet, or the requested revision decides already. A request
-            without a comparison is also refused if it has an approval, or if workers of the
-            deciding revision still run.
+        without a comparison is also refused if it has an approval, or if workers of the deciding
+        revision run.
     """
     revision, former = request.revision, active(settings)
     if former is None or former == revision:
@@ -132,7 +131,7 @@ def _former(settings: Connections, request: SwitchRequest) -> int:
 
 
 def _refuse_without_workers(settings: Connections, revision: int) -> None:
-    """Raise `StackError` if no worker of `revision` runs: its state would never catch up."""
+    """Raise `StackError` if no worker of `revision` runs. Its state would never catch up."""
     if members(settings.kafka_bootstrap, revision):
         return
     home = Home(settings.home)
@@ -147,7 +146,7 @@ def _refuse_without_workers(settings: Connections, revision: int) -> None:
 def _record(
     request: SwitchRequest, found: Comparison | None, approval: Approval | None
 ) -> dict[str, object]:
-    """Return the content of the row of a switch: counts of the comparison, and the approval."""
+    """Return what the row of a switch records: the comparison's counts, approval and rollback."""
     counts: dict[str, object] = {} if found is None else {**found.counts()}
     agreed = {} if approval is None else {"approval": approval.as_json()}
     return counts | agreed | ({"rollback": True} if request.accepts_any else {})
@@ -162,8 +161,8 @@ def _switch_now(
 ) -> None:
     """Switch in one transaction: replace the proposals, and move the actuator to the new topics.
 
-    `fresh` has the new revision's decisions. `ordered` has the ids of approved needs (reorders)
-    whose orders this revision has read.
+    `fresh` has the new revision's decisions. `ordered` has the ids of approved needs whose orders
+    the new revision has read.
     """
     with connect(settings) as connection, connection.transaction():
         switch(connection, change)
@@ -203,8 +202,8 @@ def _approval(settings: Connections, request: SwitchRequest, former: int) -> App
 def _orders_known_to(settings: Connections, revision: int, deadline: float) -> frozenset[str]:
     """Wait until `revision` has read the orders of all approved needs. Return the needs' ids.
 
-    These needs (reorders) are of the former revision. Only workers of that revision would close
-    the needs, and possibly no such worker runs any more.
+    The needs are of the former revision. Only its workers would close them, and possibly none of
+    these workers runs any more.
     """
     with connect(settings) as connection, connection.transaction():
         needs, asked_us = approved(connection)

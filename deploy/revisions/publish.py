@@ -1,9 +1,10 @@
 """Publication of a backfill: a logic revision starts at the end of a run, without a replay.
 
-The run has the state of every key. This module writes these states with the functions that workers
-use for their changelogs. So the operator must run the code of that revision. Nothing is
-overwritten: changelogs must be empty, or an earlier attempt must have filled them in part from the
-same run. Otherwise the error names the reason.
+The run has the state of every key. This module writes these states with the functions by which
+workers write their changelogs. So the operator must use the code of that revision.
+
+Nothing is overwritten. The changelogs must be empty, or have only records from an earlier,
+interrupted publication of the same run. Otherwise the error names the reason.
 """
 
 import asyncio
@@ -44,7 +45,7 @@ from streams.engine.records import Fenced
 from streams.engine.restore import CHANGELOGS
 from streams.engine.transactions import PartitionProducers
 
-MARK: Final = "publication.json"  # beside the run: ids of the topics that the publication writes to
+MARK: Final = "publication.json"  # file of a run with the ids of the topics that it is published to
 _LOCK: Final = "publishing.lock"
 _WAIT_S: Final = 30.0
 _LIST: Final = "inventory revision list"
@@ -55,7 +56,11 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class PublishReport:
-    """State of the changelogs after a publication; `keys` counts keys that this call wrote."""
+    """State of the changelogs after a publication.
+
+    `partitions_written`, `keys` and `transactions` count what this call wrote. `next_offsets` has
+    the offset of each partition at which workers continue.
+    """
 
     run: str
     logic_revision: int
@@ -76,15 +81,15 @@ def publish(
 ) -> PublishReport:
     """Write the run `name` into the changelogs of this code's revision. Return their state.
 
-    `with_reviews` is False if there is no Postgres, and so no reviews of other rules. After an
-    interruption, another call writes the partitions that are not complete yet.
+    After an interruption, another call writes the missing partitions. `with_reviews` is False if
+    there is no Postgres, and so no review of other rules.
 
     Raises:
         UnknownRun: there is no such run.
         RunInUse: another process computes, publishes or discards the run.
         NotPublishable: the run is unfinished, of other rules, or of another log.
         StackError: workers of the revision run, other rules have written its state, or its
-            changelogs hold something else.
+        changelogs have other records.
     """
     began = time.monotonic()
     directory = directory_of(runs_dir(settings), name)
@@ -121,7 +126,11 @@ def publish(
 
 @contextmanager
 def _only_publication(runs: Path) -> Iterator[None]:
-    """Hold the lock for publications: two publications at a time could mix their states."""
+    """Hold the lock for publications. Two publications at the same time could mix their states.
+
+    Raises:
+        StackError: another process holds the lock.
+    """
     with exclusive(runs / _LOCK) as mine:
         if not mine:
             message = "another backfill is being published; this command changed nothing"
@@ -130,7 +139,10 @@ def _only_publication(runs: Path) -> Iterator[None]:
 
 
 def refuse_workers(settings: Connections) -> None:
-    """Raise `StackError` while this code's revision has workers: they write the same changelogs."""
+    """Raise `StackError` if workers of this code's revision run.
+
+    They write the same changelogs.
+    """
     members = remaining_members(settings.kafka_bootstrap, LOGIC_REVISION)
     if members:
         of_revision = f"of logic revision {LOGIC_REVISION}"
@@ -142,7 +154,7 @@ def refuse_workers(settings: Connections) -> None:
 def _refuse_other_rules(settings: Connections, code: str) -> None:
     """Raise `StackError` if other rules have written the state of this code's revision.
 
-    Unlike `shadow.claim`, record nothing.
+    This function records nothing, unlike `shadow.claim`.
     """
     try:
         shadow.refuse_other_rules(Home(settings.home), LOGIC_REVISION, PROJECT, code)
@@ -151,10 +163,10 @@ def _refuse_other_rules(settings: Connections, code: str) -> None:
 
 
 def _refused(settings: Connections, message: str, *, repair: str) -> StackError:
-    """Return an error with `message` and `repair`.
+    """Return the error with `message` and `repair`.
 
-    If this code's revision decides, its workers and its state must stay. Then the message advises
-    publishing another revision, and the repair is `_LIST`.
+    If this code's revision decides, its workers and its state are needed. Then the message advises
+    to publish another revision, and the repair is `_LIST`.
     """
     if active(settings) != LOGIC_REVISION:
         return StackError(message, repair=repair)
@@ -164,20 +176,21 @@ def _refused(settings: Connections, message: str, *, repair: str) -> StackError:
 
 
 def _missing(settings: Connections, found: Publishable) -> list[PartitionHistory]:
-    """Return the partitions not published yet.
+    """Return the partitions that are not published yet.
 
-    A publication first writes the ids of the changelogs into the file `MARK` of the run. If these
-    are the ids of the present topics, an earlier attempt has begun to fill them.
+    A publication first writes the ids of the changelogs into the file `MARK` of the run. If the
+    file has the ids of the present topics, an earlier attempt has begun to fill them.
 
     Raises:
-        StackError: the changelogs have progress or content that this run did not write.
+        StackError: the changelogs have progress or records that this run did not write.
     """
     whole = progress.reached(settings, LOGIC_REVISION, tail=sys.maxsize)
     ids = {topic: kafka.topic_id(settings.kafka_bootstrap, topic) for topic in CHANGELOGS}
     mark = found.directory / MARK
     is_begun = _marked(mark) == ids
     ends = {history.number: history.end for history in found.histories}
-    # Workers may have advanced in a partition that an interrupted attempt had already concluded.
+    # A publication writes the progress of a partition only at the end of the run. Progress before
+    # this end isn't from this run. Progress after it is from workers that have continued there.
     own = {number: at for number, at in whole.items() if 0 < at < ends.get(number, 0)}
     if not is_begun:
         own = {number: at for number, at in whole.items() if at > 0}
@@ -206,7 +219,7 @@ def _have_records(settings: Connections) -> bool:
 
 
 def _marked(mark: Path) -> Mapping[str, str] | None:
-    """Return the topic ids that an earlier attempt recorded, None if there was no earlier attempt.
+    """Return the topic ids in the file `mark`, None if there was no earlier attempt.
 
     Raises:
         UnreadableRecord: the file is damaged, or another release has written it.
@@ -224,8 +237,8 @@ async def _write(
 ) -> list[Publication]:
     """Write the states of all partitions, and then the progress of each. Return the publications.
 
-    A partition is complete when its progress is written. So no partition is complete before the
-    states of all partitions are written.
+    A partition is complete when its progress is written. By this order, no partition is complete
+    before the states of all partitions are written.
     """
     ids = {topic: kafka.topic_id(settings.kafka_bootstrap, topic) for topic in SOURCES}
     producers = PartitionProducers(settings.kafka_bootstrap, APP_ID)
@@ -248,10 +261,11 @@ async def _write(
 
 
 def commit(bootstrap: str, reached: Mapping[int, int], report: Progress) -> None:
-    """Set the offsets of the workers' group to `reached`.
+    """Set the committed offsets of the workers' group to `reached`.
 
-    Without this hint, workers read from offset 0. Workers that have joined the group meanwhile
-    commit by themselves. An error is only reported, because the publication is complete by then.
+    Without these offsets, workers would first read from offset 0. If workers have joined the group
+    meanwhile, they commit offsets themselves, and the broker refuses this change. An error is only
+    reported, because the publication is complete already.
     """
     places = [TopicPartition(STOCK_EVENTS, number, at) for number, at in reached.items() if at > 0]
     if not places:

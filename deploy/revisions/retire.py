@@ -1,4 +1,4 @@
-"""Retirement of a logic revision: its workers end, and on request its data is deleted."""
+"""Retirement of a logic revision: its workers end and, on request, its data is deleted."""
 
 from dataclasses import astuple
 from typing import Final
@@ -18,10 +18,10 @@ _FORGET: Final = "DELETE FROM read_model.sink_position WHERE topic = ANY(%s)"
 
 
 def retire(home: Home, settings: Connections, revision: int, *, delete: bool) -> None:
-    """End the revision's workers; `delete` also deletes its topics, its group and its files.
+    """End the revision's workers. With `delete`, also delete its topics, its group and its files.
 
     Raises:
-        StackError: the revision decides or is this stack's own, or its group still has members.
+        StackError: the revision decides, this stack's own workers run it, or its group has members.
     """
     if revision == active(settings):
         message = f"logic revision {revision} decides: promote another first; nothing was stopped"

@@ -1,8 +1,8 @@
-"""The rules that the workers of a logic revision run, as each of them reports.
+"""The rules that the workers of a logic revision run, as each worker reports them.
 
-A worker imports its sources once, at its start. After an edit of the tree, a running worker has
-other rules than the files, and a restarted worker has other rules than before. So a hash of the
-files, or a hash recorded at the first start, proves nothing about the workers that run now.
+A worker imports its sources once, when it starts. After an edit of the source tree, a running
+worker has other rules than the files, and a restarted worker has other rules than before. So
+neither a hash of the files nor a hash from the first start shows which rules run now.
 """
 
 import time
@@ -25,10 +25,12 @@ _SHOWN: Final = 12
 def refuse_unapproved_rules(
     settings: Connections, approval: Approval, revision: int, timeout_s: float
 ) -> None:
-    """Raise `StackError` unless every partition is folded by the approved rules.
+    """Raise `StackError` unless workers with the approved rules fold every partition.
+
+    Wait up to `timeout_s` seconds until each partition has a worker that answers.
 
     Raises:
-        StackError: a worker runs other rules, or some partitions have no worker that answers.
+        StackError: a worker runs other rules, or a partition has no worker that answers.
     """
     workers = _reported(settings, revision, time.monotonic() + timeout_s)
     others = [one for one in workers if one.code != approval.code]
@@ -45,7 +47,11 @@ def refuse_unapproved_rules(
 
 
 def addresses(settings: Connections, revision: int) -> list[str]:
-    """Return the URLs of the revision's workers: those beside the stack, else the stack's own."""
+    """Return the URLs of the revision's workers.
+
+    These are the workers of a running shadow, or else the stack's own workers if they run this
+    revision.
+    """
     beside = read_runtime(shadow.home_of(Home(settings.home), revision))
     if beside.running:
         return [one.url for one in beside.services.values() if one.url]
@@ -53,10 +59,10 @@ def addresses(settings: Connections, revision: int) -> list[str]:
 
 
 def _reported(settings: Connections, revision: int, deadline: float) -> list[WorkerRules]:
-    """Return the answers of all workers, once every partition has a worker that answers.
+    """Return the rules of all workers, once each partition has a worker that answers.
 
     Raises:
-        StackError: partitions have no such worker at `deadline`; the message names them.
+        StackError: at `deadline`, some partitions have no such worker. The message names them.
     """
     while True:
         asked = [worker_rules(settings, url) for url in addresses(settings, revision)]
@@ -90,10 +96,10 @@ def _unreported(message: str, revision: int) -> StackError:
 
 
 def _repair(revision: int) -> str:
-    """Return the repair for workers that run other rules than the approved ones.
+    """Return the repair command for workers that run other rules than the approved ones.
 
-    This stack's own workers are restarted. A shadow's topics have results of other rules, so the
-    repair deletes them.
+    It restarts the stack's own workers. For a shadow, it deletes the topics, because they have
+    results of other rules.
     """
     if revision == LOGIC_REVISION:
         return "inventory workers restart --rolling"

@@ -1,8 +1,9 @@
 """Workers of another logic revision beside a running stack, with their own code and topics.
 
-A shadow is a small stack in the home of the main one (`revisions/v2`), with its own supervisor,
-logs and `runtime.json`. Its workers join the group of their revision, replay `stock.events` from
-the beginning and write topics that nothing else reads. So none of their decisions reaches a page.
+A shadow is a small stack in the home of the main one, for example in `revisions/v2`. It has its own
+supervisor, logs and `runtime.json`. Its workers form the consumer group of their revision, replay
+`stock.events` from the beginning, and write topics that only comparisons read. So none of their
+decisions reaches a page.
 """
 
 import json
@@ -27,25 +28,25 @@ from inventory.revision import LOGIC_REVISION
 
 _ASK: Final = "from inventory.revision import LOGIC_REVISION; print(LOGIC_REVISION)"
 _ASK_S: Final = 60.0
-_CODE: Final = "code.json"  # the tree of the workers and the hash of its rules
+_CODE: Final = "code.json"  # file with the source tree of the workers and the hash of its rules
 
 
 class OtherRules(StackError):
-    """Rules with another hash have already written the state of a logic revision."""
+    """Rules with another hash have already written the state of this logic revision."""
 
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """Directory with a revision's code, and a Python interpreter with the packages it needs."""
+    """A source tree with a revision's code, and a Python interpreter with the packages it needs."""
 
     tree: Path
     python: str = sys.executable
 
     def revision(self) -> int:
-        """Return the logic revision that this code declares.
+        """Return the logic revision that the source tree declares.
 
         Raises:
-            StackError: the directory has no code of this project.
+            StackError: the directory is no source tree of this project, or the interpreter failed.
         """
         command = [self.python, "-c", _ASK]
         try:
@@ -71,9 +72,9 @@ class Code:
 
 
 def environment_for_tree() -> dict[str, str]:
-    """Return this process's environment without `PYTHONSAFEPATH`.
+    """Return the environment of this process without `PYTHONSAFEPATH`.
 
-    With that variable, a child would not import the code of its working directory.
+    With this variable, a child process would not import the code in its working directory.
     """
     return {name: text for name, text in os.environ.items() if name != "PYTHONSAFEPATH"}
 
@@ -84,9 +85,9 @@ def home_of(home: Home, revision: int) -> Home:
 
 
 def shadows(home: Home) -> dict[int, Home]:
-    """Return the home of each shadow (workers of another revision), by revision number.
+    """Return a map from revision number to home, for each shadow of the stack.
 
-    A shadow has a home if its revision was published or started here, and not deleted since.
+    A shadow has a home from its first start or publication here until `retire --delete`.
     """
     found = re.compile(r"v(\d+)")
     names = (home.path / "revisions").glob("v*")
@@ -95,15 +96,18 @@ def shadows(home: Home) -> dict[int, Home]:
 
 
 def code_of(home: Home, revision: int) -> str:
-    """Return the hash of the rules that have written the revision's state; empty if none have.
+    """Return the hash of the rules that have written the revision's state, "" if none have.
 
-    For the revision of the stack's own workers, it is the hash of this code.
+    For the revision of the stack's own workers, return the hash of this code.
     """
     return code_hash() if revision == LOGIC_REVISION else _recorded(home, revision)
 
 
 def start_command(home: Home, revision: int) -> str:
-    """Return the command that starts workers of `revision` beside the stack."""
+    """Return the command that starts workers of `revision` beside the stack.
+
+    It names the source tree of an earlier start, or else the current directory.
+    """
     known = _record(home, revision).get("tree")
     if known is None:
         return f"inventory revision start {revision} --code .  # in the source tree of its rules"
@@ -113,7 +117,8 @@ def start_command(home: Home, revision: int) -> str:
 def refuse_other_rules(home: Home, revision: int, tree: Path, code: str) -> None:
     """Raise `OtherRules` if rules with another hash than `code` wrote the state of this revision.
 
-    Otherwise the topics of the revision would mix the results of two sets of rules.
+    The topics of the revision would otherwise mix the results of two sets of rules. `tree` is the
+    source tree with the hash `code`, for the message.
     """
     known = _recorded(home, revision)
     if known in ("", code):
@@ -129,8 +134,10 @@ def refuse_other_rules(home: Home, revision: int, tree: Path, code: str) -> None
 def claim(home: Home, revision: int, tree: Path, code: str) -> None:
     """Record that the rules with the hash `code` write the state of this revision.
 
+    `tree` is their source tree, which is recorded, too.
+
     Raises:
-        OtherRules: other rules have written its state.
+        OtherRules: other rules have written the state.
     """
     refuse_other_rules(home, revision, tree, code)
     if _recorded(home, revision):
@@ -150,14 +157,14 @@ def _record(home: Home, revision: int) -> dict[str, str]:
 
 
 def start(home: Home, revision: int, code: Code, workers: int | None = None) -> Home:
-    """Create the revision's topics and start its workers; return when they are ready.
+    """Create the revision's topics and start its workers. When all are ready, return their home.
 
-    If workers of the revision run, they continue. But if their number isn't `workers`, they end and
-    this number starts. The default is one worker.
+    If `workers` is None or equals the number of workers that run, these continue. Otherwise they
+    end, and `workers` new ones start. If none run, the default is one.
 
     Raises:
-        StackError: no stack runs, the code is of another revision or of other rules than before,
-            or the shadow did not become ready.
+        StackError: no stack runs, the code is of another revision or of other rules than before, or
+        the shadow did not become ready.
     """
     variables = environment_of(home)
     found = code.revision()
@@ -191,7 +198,7 @@ def _spawn_supervisor(home: Home, shadow: Home, revision: int, code: Code, worke
 
 
 def stop(home: Home, revision: int) -> bool:
-    """End the workers of a shadow. Return True if there were any."""
+    """End the workers of a shadow. Return True if some were running."""
     return daemon.stop(home_of(home, revision))
 
 

@@ -1,8 +1,8 @@
 """Comparison of the states of every key under two logic revisions, byte for byte.
 
-The comparison leaves out the revision's number. It also leaves out data that depends on how a
-worker divided the log into chunks: the window rows in a level record, and the position of a window
-row.
+Some data may differ and isn't compared. One example is the revision's number. Others depend on the
+chunks into which a worker divided the log: the window rows in a level record, and the position of a
+window row.
 """
 
 import time
@@ -25,9 +25,9 @@ _DIGEST_BYTES: Final = 16
 
 @dataclass(slots=True)
 class _Key:
-    """Offset and digest of a key's level (state record in the changelog).
+    """Offset and digest of a key's level, which is the key's state record in the changelog.
 
-    `windows` has offset and digest of each window row (sales of ten minutes), by its start.
+    `windows` has the offset and the digest of each window row, by the start of its ten minutes.
     """
 
     offset: int = -1
@@ -43,10 +43,10 @@ class _Key:
 
 @dataclass(frozen=True, slots=True)
 class StateComparison:
-    """Numbers of equal and of moving keys, and the keys that differ.
+    """Numbers of equal and of moving keys, and the names of the keys that differ.
 
-    A key with different states counts as moving if it has records at or after the offset up to
-    which both revisions are compared.
+    A key with different states counts as moving if it has records at or after the barrier, the
+    offsets at which both revisions are compared.
     """
 
     equal: int
@@ -54,7 +54,7 @@ class StateComparison:
     differing: tuple[str, ...]
 
     def as_json(self, most: int = 50) -> dict[str, Any]:
-        """Return the report for scripts, with the names of at most `most` keys."""
+        """Return the report for scripts, with the names of at most `most` differing keys."""
         names = list(self.differing[:most])
         return {
             "equal": self.equal,
@@ -67,7 +67,10 @@ class StateComparison:
 def compare_states(
     settings: Connections, former: int, fresh: int, barrier: dict[int, int], timeout_s: float
 ) -> StateComparison:
-    """Compare the state and the sales windows of every key under both revisions."""
+    """Return a comparison of the state and the sales windows of every key under both revisions.
+
+    `former` and `fresh` are the numbers of the revisions. `barrier` has an offset per partition.
+    """
     deadline = time.monotonic() + timeout_s
     old, partition_of = _states(settings, former, deadline)
     new, more = _states(settings, fresh, deadline)

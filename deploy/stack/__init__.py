@@ -1,1 +1,1 @@
-"""The stack without containers: the real parts as supervised child processes on loopback."""
+"""The stack without containers: Postgres, Kafka and all other services as child processes."""

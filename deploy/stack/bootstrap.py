@@ -1,4 +1,4 @@
-"""Roles, database and schemas, then Django's migrations and the demo data. Steps are idempotent."""
+"""Create roles, database and schemas, and run Django's migrations. Each step is idempotent."""
 
 import subprocess
 import sys
@@ -17,7 +17,8 @@ from deploy.stack.context import Context
 from deploy.stack.home import PROJECT
 
 OWNER: Final = "retail_owner"
-# The role `cdc` may replicate. A migration grants it SELECT. It owns no table and is no superuser.
+# The roles and their attributes. `cdc` may replicate, owns no table and is no superuser. A
+# migration lets it read the captured tables.
 ROLES: Final = {
     OWNER: "LOGIN",
     "app_rw": "LOGIN",
@@ -30,7 +31,11 @@ ROLES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A Postgres server to set up: addresses for the superuser and the owner, passwords by role."""
+    """A Postgres server to set up.
+
+    `maintenance_url` and `database_url` are for the superuser: the first for the database
+    `postgres`, the second for the project's database. `passwords` has the password of each role.
+    """
 
     maintenance_url: str = field(repr=False)
     database_url: str = field(repr=False)
@@ -39,7 +44,7 @@ class Server:
 
 
 def server_of(context: Context) -> Server:
-    """Return the local stack's Postgres server."""
+    """Return the Postgres server of the local stack."""
     return Server(
         maintenance_url=context.database_url("postgres", "postgres"),
         database_url=context.database_url("postgres"),
@@ -49,7 +54,10 @@ def server_of(context: Context) -> Server:
 
 
 def create_database(target: Server) -> None:
-    """Create the roles with their passwords, the database and its schemas."""
+    """Create the roles with their passwords, the database and its schemas, if they are missing.
+
+    The passwords of existing roles are set, too.
+    """
     with psycopg.connect(target.maintenance_url, autocommit=True) as server:
         existing = {row[0] for row in server.execute("SELECT rolname FROM pg_roles")}
         for role, attributes in ROLES.items():
@@ -73,7 +81,10 @@ def create_database(target: Server) -> None:
 
 
 def _verifier(server: psycopg.Connection[TupleRow], role: str, password: str) -> str:
-    """Return the verifier that Postgres stores. A server may log statements with passwords."""
+    """Return the verifier of a password, which Postgres stores.
+
+    The statement has the verifier instead of the password, because a server may log statements.
+    """
     return server.pgconn.encrypt_password(
         password.encode(), role.encode(), b"scram-sha-256"
     ).decode()
@@ -100,22 +111,22 @@ def _create_schemas(target: Server) -> None:
 
 
 def migrate(target: Server, environment: Mapping[str, str], log: Path) -> None:
-    """Apply Django's migrations as the owner of the schema."""
+    """Apply Django's migrations as the owner of the tables. Write the output to `log`."""
     owner = {**environment, "INVENTORY_OWNER_DATABASE_URL": target.owner_url}
     run_module("webui.manage", "migrate", "--no-input", environment=owner, log=log)
 
 
 def seed(context: Context) -> None:
-    """Write the demo retailer unless it exists already."""
+    """Write the demo retailer unless it exists already. This takes a process of its own."""
     log = context.home.log_of("seed")
     run_module("deploy.stack.seed", environment=context.environment("seed"), log=log)
 
 
 def run_module(module: str, *arguments: str, environment: Mapping[str, str], log: Path) -> None:
-    """Run a module of this project until it ends, with its output in `log`.
+    """Run a module of this project until it ends. Write its output to `log`.
 
     Raises:
-        StackError: the module failed; the message holds the last 1500 characters of its log.
+        StackError: the module failed. The message has the last 1500 characters of `log`.
     """
     with log.open("wb") as output:
         result = subprocess.run(  # noqa: S603 -- our own modules

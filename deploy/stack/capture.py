@@ -1,4 +1,4 @@
-"""Registration of the connector at a start, and repairs of the capture by command."""
+"""Registration of the connector at a start, and the commands that pause and repair capture."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -31,7 +31,7 @@ from deploy.stack.runtime import UP, environment_of
 CAPTURE_AGAIN: Final = "inventory down && inventory generation --yes && inventory up --detach"
 RESUME: Final = "inventory capture resume"
 RESTART: Final = "inventory restart connect"
-# Part of Debezium 3.7's error for an offset that the slot can't serve any more.
+# Part of Debezium 3.7's error if Postgres no longer has the WAL from the connector's offset on.
 _TOO_OLD: Final = "is no longer available on the server"
 _REASON_CHARS: Final = 300
 _STREAMS_WITHIN_S: Final = 60.0
@@ -39,12 +39,12 @@ _NAMES: Final = {"publication": PUBLICATION, "replica identity": "of tables", "s
 
 
 def repair_of(report: Mapping[str, Any]) -> str:
-    """Return the command that repairs the problem in `report`, written by process `capture`."""
+    """Return the command that repairs the problem in `report`, which process `capture` wrote."""
     return CAPTURE_AGAIN if str(report["problem"]).startswith(tuple(_NAMES)) else RESTART
 
 
 def explain(damage: Damage) -> str:
-    """Return a message with the damage found and the data that Postgres still has."""
+    """Return a message about the damage, and about the data that Postgres still has."""
     return (
         f"{damage.part} {_NAMES[damage.part]} {damage.found}. The log lacks changes that were "
         "committed meanwhile; Postgres has kept all rows, and a new generation captures them"
@@ -52,7 +52,7 @@ def explain(damage: Damage) -> str:
 
 
 def refuse_damaged(database_url: str) -> None:
-    """Raise `StackError` if publication or slot leave changes out of the log."""
+    """Raise `StackError` if the log lacks changes because publication or slot is damaged."""
     with psycopg.connect(database_url, connect_timeout=5, autocommit=True) as connection:
         damage = damage_of(connection)
     if damage:
@@ -60,7 +60,10 @@ def refuse_damaged(database_url: str) -> None:
 
 
 def publish_tables(owner_url: str) -> None:
-    """Create the publication before the first capture, or replace it if its definition differs."""
+    """Create the publication of the captured tables, or replace it if its definition differs.
+
+    Call this only before a capture.
+    """
     with psycopg.connect(owner_url, connect_timeout=5, autocommit=True) as connection:
         create_publication(connection)
 
@@ -70,10 +73,11 @@ def capture(
 ) -> None:
     """Register the connector, wait until it streams, and record the publication that it reads.
 
-    Return at once if a person has paused the capture; it stays paused.
+    `wait` is the function that waits. If a person has paused capture, return at once: it stays
+    paused.
 
     Raises:
-        StackError: the connector does not stream; the message holds the cause without Java's trace.
+        StackError: the connector does not stream. The message has the cause without Java's trace.
     """
     if _paused(database_url):
         return
@@ -90,7 +94,7 @@ def capture(
 def refusal(problem: str) -> StackError:
     """Return the error for a connector that does not stream, with the repair of the cause.
 
-    `problem` is the message of a `CaptureError`. After its first line, it may have the connector's
+    `problem` is the message of a `CaptureError`: one line and, if there is one, the connector's
     trace.
     """
     if _TOO_OLD in problem:
@@ -109,7 +113,8 @@ def refusal(problem: str) -> StackError:
 def pause(home: Home, by: str) -> None:
     """Pause the connector for the person `by`, and return when it is paused.
 
-    The request is stored in Postgres. So the process `capture` keeps the connector paused.
+    The request is stored in Postgres, from which the process `capture` reads it and keeps the
+    connector paused.
 
     Raises:
         StackError: no stack runs, or the connector is not paused in time.
@@ -131,7 +136,7 @@ def pause(home: Home, by: str) -> None:
 
 
 def resume(home: Home) -> None:
-    """Register, resume and restart the connector as needed; return when it streams.
+    """Register, resume or restart the connector, as its state requires. Return when it streams.
 
     Raises:
         StackError: no stack runs, the log lacks changes, or the connector does not stream.

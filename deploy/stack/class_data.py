@@ -1,8 +1,8 @@
 """Class-data archives (AppCDS) of broker and Connect, which halve the start time of the JVMs.
 
 A JVM writes its archive when it exits. So this module starts both programs once, and ends them when
-both are ready. `inventory fetch` makes the archives, not the first `inventory up`: they depend only
-on Java and the jars.
+both are ready. The archives depend only on Java and the jars. `inventory fetch` makes them.
+`inventory up` makes them only if they are missing.
 """
 
 import os
@@ -30,7 +30,7 @@ _DUMP_S: Final = 60.0
 
 
 def ensure(progress: Callable[[str], None] = lambda _: None) -> None:
-    """Fetch the JVM parts and make each class-data archive that is missing."""
+    """Fetch the JVM parts if they are missing, and make each class-data archive that is missing."""
     artifacts, java = fetch.ensure(progress), require_java()
     missing = [
         part
@@ -103,7 +103,7 @@ def _store(context: Context, part: str) -> None:
     artifacts, java = jvm.parts_of(context)
     target = jvm.archive_file(artifacts, java, part)
     made = context.home.path / f"{part}.jsa"
-    # A JVM that cannot archive still runs; it only starts more slowly.
+    # If the JVM has written no archive, it still runs without one, but starts more slowly.
     if made.exists():
         target.parent.mkdir(exist_ok=True)
         staged = target.with_name(f".{part}-{os.getpid()}")

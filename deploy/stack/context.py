@@ -1,4 +1,4 @@
-"""Data that every service definition reads: paths, ports, secrets, JVM parts and options."""
+"""Data from which every service definition is made: paths, ports, secrets, JVM parts, options."""
 
 import os
 from collections.abc import Iterable, Mapping
@@ -13,7 +13,7 @@ from deploy.stack.home import Home
 from deploy.stack.service_variables import service_variables
 
 INFRASTRUCTURE: Final = ("postgres", "kafka", "connect")
-# Service name to the module that it runs, in starting order.
+# Map from service name to the module that the service runs, in the order of the start.
 APPLICATIONS: Final = {
     "projector": "streams.sinks.projector",
     "actuator": "streams.sinks.actuator",
@@ -30,7 +30,7 @@ STEPS: Final = ("migrate", "topics", "connector")
 HOST: Final = "127.0.0.1"
 DEFAULT_WORKERS: Final = 2
 WORKER_PREFIX: Final = "worker-"
-# Variables that an operator may set for a stack's processes: cost, latency and time limits.
+# Variables for the speed, latency and time limits of processes. An operator may set them.
 _TUNING: Final = (
     "LOG_LEVEL CHUNK_RECORDS SESSION_TIMEOUT_S REPUBLISH_S SNAPSHOT_S STALL_S SINK_BATCH_RECORDS"
     " SINK_POLL_MS UNDECODABLE_PERMILLE"
@@ -40,7 +40,7 @@ TUNING_VARIABLES: Final = frozenset(f"INVENTORY_{name}" for name in _TUNING.spli
 COMPANY: Final = frozenset(
     f"INVENTORY_{name}" for name in ("COMPANY_NAME", "COMPANY_ADDRESS", "CURRENCY", "TIME_ZONE")
 )
-# Targets and time limits of webhooks; a demo allows targets on this machine.
+# Variables for the targets and time limits of webhooks.
 WEBHOOKS: Final = frozenset(
     f"INVENTORY_WEBHOOK_{name}" for name in ("PRIVATE_TARGETS", "TIMEOUT_S", "WAIT_DAYS")
 )
@@ -53,12 +53,12 @@ PROOFS: Final = frozenset({"INVENTORY_PROOF_HOUR"})
 PUBLIC: Final = frozenset(
     f"INVENTORY_{name}" for name in ("HTTPS", "ALLOWED_HOSTS", "TRUSTED_ORIGINS")
 )
-# Duration of logins, roles that need a second factor, trusted proxies.
+# Variables for logins: their duration, roles that need a second factor, trusted proxies.
 SESSIONS: Final = frozenset(
     f"INVENTORY_{name}"
     for name in ("IDLE_MINUTES", "SESSION_HOURS", "SECOND_FACTOR_ROLES", "TRUSTED_PROXIES")
 )
-# Size of the connection pool. Only the web server has a pool; jobs use one connection.
+# Size of the pool of connections to Postgres. Only the web server has a pool.
 POOL: Final = frozenset({"INVENTORY_DATABASE_POOL"})
 _PASSED_ON: Final = (
     TUNING_VARIABLES | COMPANY | PROOFS | PUBLIC | SESSIONS | WEBHOOKS | WEBHOOK_METRICS
@@ -67,7 +67,11 @@ _PASSED_ON: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Options that an operator may set when starting a stack."""
+    """Options of the start of a stack.
+
+    `only` has the names of the services and steps to start, all if it is empty. `ports` has wanted
+    ports by service name.
+    """
 
     workers: int = DEFAULT_WORKERS
     only: tuple[str, ...] = ()
@@ -77,7 +81,7 @@ class Options:
     jvm_compilers: str = FIRST_COMPILER
 
     def wants(self, name: str) -> bool:
-        """Return True if the service or step `name` belongs to this stack."""
+        """Return True if this stack has the service or step `name`."""
         return not self.only or name in self.only
 
     def check(self) -> None:
@@ -105,14 +109,14 @@ def worker_names(count: int) -> tuple[str, ...]:
 
 
 def in_worker_order(names: Iterable[str]) -> list[str]:
-    """Return the names of workers among `names`: `worker-2` before `worker-10`."""
+    """Return the names of workers among `names`, by number: `worker-2` comes before `worker-10`."""
     workers = (name for name in names if name.startswith(WORKER_PREFIX))
     return sorted(workers, key=lambda name: (len(name), name))
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """Description of one stack, from which each service definition is made."""
+    """One stack. The definition of each service is made from this data."""
 
     home: Home
     options: Options
@@ -138,7 +142,7 @@ class Context:
         return f"http://{HOST}:{self.ports['web']}"
 
     def database_url(self, role: str, database: str = DATABASE) -> str:
-        """Return the Postgres URL for one role, password included."""
+        """Return the Postgres URL for one role, with the password."""
         return (
             f"postgresql://{role}:{self.secrets[role]}@{HOST}:{self.ports['postgres']}/{database}"
         )
@@ -146,8 +150,8 @@ class Context:
     def variables(self) -> dict[str, str]:
         """Return the `INVENTORY_*` variables for an operator's commands.
 
-        Commands use the stack's company and rules for sessions, even in another shell. A service
-        gets only the variables that it reads; see `variables_of`.
+        They contain the company and the rules for sessions, so that commands in another shell use
+        the same. A service gets only the variables that it reads; see `variables_of`.
         """
         local = {"INVENTORY_WEBHOOK_PRIVATE_TARGETS": "1"} if self.options.demo else {}
         local |= {name: os.environ[name] for name in COMPANY | SESSIONS if name in os.environ}
@@ -169,7 +173,7 @@ class Context:
         }
 
     def variables_of(self, service: str) -> dict[str, str]:
-        """Return the variables that `service` reads, see `deploy.stack.service_variables`."""
+        """Return the variables that `service` reads, as `deploy.stack.service_variables` lists."""
         needs = service_variables(service)
         found = {name: text for name, text in self.variables().items() if name in needs.variables}
         if needs.role:
@@ -179,8 +183,8 @@ class Context:
     def environment(self, service: str = "", **extra: str) -> dict[str, str]:
         """Return a child's environment: inherited variables, those of `service`, and `extra`.
 
-        Inherited `INVENTORY_*` variables are left out, unless an operator may set them. Without a
-        service, the child gets no stack variables except those in `extra`.
+        The child inherits only those `INVENTORY_*` variables that an operator may set. Without a
+        service, it gets no other variable of the stack, except those in `extra`.
         """
         passed_on = _PASSED_ON | POOL if service == "web" else _PASSED_ON
         inherited = {

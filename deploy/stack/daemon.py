@@ -1,7 +1,7 @@
-"""The supervisor's process: commands start it, wait for it and stop it; `main` runs in it.
+"""The supervisor's process: commands start it, wait for it and stop it, and `main` runs in it.
 
 `python -m deploy.stack.daemon HOME OPTIONS` supervises a stack. `deploy.revisions.daemon` uses the
-functions of this module for the supervisor of another logic revision's workers.
+functions of this module for a supervisor of shadow workers.
 """
 
 import contextlib
@@ -42,12 +42,12 @@ _TAIL_CHARS: Final = 800
 def start_detached(
     home: Home, options: Options, progress: StepCallback = lambda _: None
 ) -> Runtime:
-    """Start the supervisor as a daemon and return once all services are ready.
+    """Start the supervisor in the background. Return its runtime when all services are ready.
 
-    If a stack runs already, return its runtime when each of its services is ready.
+    If a stack runs already, start nothing, and wait in the same way.
 
     Raises:
-        StackError: the stack did not become ready; the message names the cause and the service.
+        StackError: the stack did not become ready. The message names the cause and the service.
     """
     options.check()
     current = read_runtime(home)
@@ -64,10 +64,10 @@ def start_detached(
 
 
 def start_process(home: Home, command: Sequence[str], stack: Home) -> str | None:
-    """Start the supervisor of `home` by `command`; `stack` is the home of the main stack.
+    """Start the supervisor of `home` with `command`. `stack` is the home of the main stack.
 
-    Return None once the supervisor has written its pid to `home`. If it doesn't, return the end of
-    its log.
+    Return None when the supervisor has written its pid to `home`. If it hasn't after 60 s, or has
+    ended, return the end of its log.
     """
     with home.log_of("supervisor").open("ab") as log:
         process = subprocess.Popen(  # noqa: S603 -- our own module
@@ -89,7 +89,7 @@ def start_process(home: Home, command: Sequence[str], stack: Home) -> str | None
 
 
 def _wait_serving(home: Home) -> Runtime:
-    """Return when no service of a ready stack is still starting or stopping.
+    """Return the runtime when no service of a ready stack is starting or stopping any more.
 
     Raises:
         StackError: a service ends repeatedly, or does not become ready in time.
@@ -107,10 +107,10 @@ def _wait_serving(home: Home) -> Runtime:
 
 
 def _without_halted(runtime: Runtime) -> Runtime:
-    """Return the runtime unless a service ends repeatedly.
+    """Return `runtime`, if no service ends repeatedly.
 
     Raises:
-        StackError: a service ends repeatedly, and its log names the repair. All other services run.
+        StackError: a service ends repeatedly, and its log has a repair. All other services run.
     """
     for name, entry in runtime.services.items():
         reason = exit_reason_of(entry)
@@ -121,11 +121,11 @@ def _without_halted(runtime: Runtime) -> Runtime:
 
 
 def wait_ready(home: Home, progress: StepCallback = lambda _: None) -> Runtime:
-    """Return the runtime of a starting stack once it is ready. Pass its steps to `progress`.
+    """Wait until a starting stack is ready, and return its runtime. Pass each step to `progress`.
 
     Raises:
-        StackError: the start failed, a service ends repeatedly, or the start took too long. After
-            a failed start, the supervisor has ended, too.
+        StackError: the start failed, a service ends repeatedly, or the start took too long. After a
+        failed start, the supervisor has ended, too.
     """
     deadline = time.monotonic() + _START_S
     reported = 0
@@ -138,7 +138,7 @@ def wait_ready(home: Home, progress: StepCallback = lambda _: None) -> Runtime:
             return _without_halted(runtime)
         if runtime.phase == "failed" or not runtime.running:
             raise _failed(runtime)
-        # The capture of a generation may take longer, for which the supervisor has its own limit.
+        # The capture of a generation may take longer. The supervisor has its own limit for it.
         if time.monotonic() > deadline and generation_of(home).captured:
             message = f"the stack is still starting after {_START_S:.0f} s"
             raise StackError(message, repair="inventory down && inventory up --detach")
@@ -146,9 +146,10 @@ def wait_ready(home: Home, progress: StepCallback = lambda _: None) -> Runtime:
 
 
 def _failed(runtime: Runtime) -> StackError:
-    """Return the error of a failed start, once its supervisor has stopped all services and ended.
+    """Wait until the supervisor of a failed start has ended. Return the error of the start.
 
-    Until then, `inventory doctor` would check a running stack.
+    Before the supervisor has ended, `inventory doctor` would check the services that are being
+    stopped.
     """
     wait_until(lambda: not runtime.running, timeout_s=_STOP_S)
     message = runtime.error or "the supervisor ended"
@@ -156,7 +157,7 @@ def _failed(runtime: Runtime) -> StackError:
 
 
 def wait_down(home: Home) -> None:
-    """Return when the supervisor of `home` has ended for any reason."""
+    """Wait until the supervisor of `home` has ended for any reason."""
     while read_runtime(home).running:
         time.sleep(_POLL_S)
 
@@ -164,9 +165,8 @@ def wait_down(home: Home) -> None:
 def stop(home: Home) -> bool:
     """Stop the stack of `home`. Return True if one was running.
 
-    Also end children that a killed supervisor left, found by their recorded identity. Also stop
-    workers of other logic revisions that run beside this stack: without its broker they could only
-    crash.
+    Also end the services that a killed supervisor left, found by their recorded pids and start
+    times. Also stop the shadows of this stack, because their workers can't work without its broker.
     """
     for shadow in sorted(home.path.glob("revisions/v*")):
         stop(Home(shadow))
@@ -182,8 +182,8 @@ def stop(home: Home) -> bool:
         leftover.phase = "down"
         for service in leftover.services.values():
             service.state, service.pid = "stopped", None
-        # A full disk refuses this write. That does no harm, because readers of the file check
-        # which processes live.
+        # On a full disk, this write fails. The old file does no harm, because its readers check
+        # which of the recorded processes are alive.
         with contextlib.suppress(OSError):
             write_runtime(home, leftover)
     return was_running
@@ -191,13 +191,16 @@ def stop(home: Home) -> bool:
 
 @contextlib.contextmanager
 def sole_supervisor(home: Home, refusal: StackError) -> Iterator[None]:
-    """Hold the lock of `home`, and end the children that a killed supervisor left at its ports.
+    """Hold the lock of `home` until the block ends.
+
+    First end the services that a killed supervisor left, because they use the ports.
 
     Raises:
         StackError: `refusal`, because another supervisor holds the lock.
     """
     with (home.path / "supervisor.lock").open("w") as lock:
-        # An account that may open the file could hold the lock, and no stack would start.
+        # Only the owner may open the file. Another account could hold the lock, and no stack would
+        # start.
         os.fchmod(lock.fileno(), 0o600)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -208,13 +211,16 @@ def sole_supervisor(home: Home, refusal: StackError) -> Iterator[None]:
 
 
 def starting_runtime() -> Runtime:
-    """Return the record of a stack in phase `starting`, with this process as its supervisor."""
+    """Return the runtime of a stack in phase `starting`, with this process as its supervisor."""
     me = identify(os.getpid())
     return Runtime(phase="starting", supervisor_pid=me.pid, supervisor_ticks=me.started)
 
 
 def reporting_supervisor(home: Home, runtime: Runtime) -> Supervisor:
-    """Return a supervisor that stops on SIGTERM or SIGINT. Start its reporter and log rotation."""
+    """Return a supervisor that stops on SIGTERM or SIGINT.
+
+    Also start two threads: the reporter, and the rotation of logs.
+    """
     from deploy.stack.rotation import Rotation  # noqa: PLC0415 -- commands start without it
 
     supervisor = Supervisor(home, runtime)
@@ -225,17 +231,17 @@ def reporting_supervisor(home: Home, runtime: Runtime) -> Supervisor:
     signal.signal(signal.SIGTERM, on_signal)
     signal.signal(signal.SIGINT, on_signal)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    with contextlib.suppress(OSError):  # socket name in use: commands read `runtime.json`
+    with contextlib.suppress(OSError):  # the socket's name is in use: commands read `runtime.json`
         Reporter(home, supervisor.report).start()
     Rotation(home, supervisor.stopping).start()
     return supervisor
 
 
 def supervise(home: Home, options: Options) -> int:
-    """Run a stack until SIGTERM or SIGINT; return the exit code.
+    """Run a stack until SIGTERM or SIGINT. Return 0, or 1 if the stack failed to start.
 
     Raises:
-        StackError: another supervisor has locked this home, or the stack cannot be prepared.
+        StackError: another supervisor holds the lock of this home, or the home can't be created.
     """
     from deploy.stack import start_order  # noqa: PLC0415 -- commands start without it
 
@@ -261,7 +267,7 @@ def supervise(home: Home, options: Options) -> int:
 
 
 def main(run: Callable[[], int], name: str) -> int:
-    """Run a supervisor that logs as `name`; return its exit code, 1 if it could not start."""
+    """Run a supervisor that logs as `name`. Return its exit code, 1 if it could not start."""
     from cdc.logs import configure_logging  # noqa: PLC0415 -- commands start without it
 
     configure_logging(service=name)

@@ -1,4 +1,4 @@
-"""Setup of Django in a command: the running stack's variables first, then the settings."""
+"""Setup of Django in a command, after the variables of the running stack are loaded."""
 
 import os
 
@@ -7,7 +7,7 @@ from deploy.stack.runtime import load_environment
 
 
 def setup_django() -> None:
-    """Set Django up with the variables of this process."""
+    """Set Django up with the environment variables of this process."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webui.config.settings")
     import django  # noqa: PLC0415 -- reads the environment
 
@@ -15,6 +15,10 @@ def setup_django() -> None:
 
 
 def connect_django(home: Home | None = None) -> None:
-    """Point this process at the running stack and set Django up."""
+    """Load the variables of the running stack into this process, and set Django up.
+
+    Raises:
+        StackError: no stack runs in this home.
+    """
     load_environment(home)
     setup_django()

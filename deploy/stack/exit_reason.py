@@ -1,7 +1,7 @@
-"""Problem and repair from the last line that a service logged before it ended.
+"""Problem and repair of a service's last exit, from the last lines of its log.
 
-A process that can't continue logs a line with `exit_code` and `problem`. If a restart does not
-help, the line also has `repair`, a command.
+A process of this project that can't continue logs a JSON line with `exit_code` and `problem`. If a
+restart doesn't help, the line also has `repair`, a command.
 """
 
 import json
@@ -22,16 +22,16 @@ _BETWEEN_S: Final = 60.0  # upper bound of the time between an exit and the next
 
 @dataclass(frozen=True, slots=True)
 class ExitReason:
-    """Reason of an exit and the command that repairs it; each is empty if the log has none."""
+    """Problem of an exit, and the command that repairs it. Each is "" if the log has none."""
 
     problem: str = ""
     repair: str = ""
 
 
 def exit_reason(log: Path, code: int | None, since: float = 0.0) -> ExitReason:
-    """Return problem and repair of the newest exit with exit code `code`.
+    """Return problem and repair from the newest line of `log` with the exit code `code`.
 
-    Lines from before `since`, in seconds since 1970 UTC, belong to earlier exits and are ignored.
+    Ignore lines from before `since`, in seconds since 1970 UTC: they are about earlier exits.
     """
     lines = (line for line in _lines(log) if line.get("exit_code") == code)
     line = next((line for line in lines if _time_of(line) >= since), {})
@@ -40,7 +40,7 @@ def exit_reason(log: Path, code: int | None, since: float = 0.0) -> ExitReason:
 
 
 def exit_reason_of(entry: ServiceRuntime) -> ExitReason:
-    """Return problem and repair of a service's last exit, both empty if it has not failed."""
+    """Return problem and repair of a service's last exit. Both are "" if that was no failure."""
     if not entry.last_exit:
         return ExitReason()
     began = (entry.started_at or 0.0) - entry.lived_s - _BETWEEN_S
@@ -55,7 +55,7 @@ def _time_of(line: dict[str, Any]) -> float:
 
 
 def _lines(log: Path) -> Iterator[dict[str, Any]]:
-    """Yield the JSON lines at the end of a log, newest first."""
+    """Yield the JSON objects in the last 256 KiB of a log, newest first."""
     try:
         with log.open("rb") as file:
             file.seek(max(0, file.seek(0, os.SEEK_END) - _TAIL_BYTES))
@@ -66,6 +66,6 @@ def _lines(log: Path) -> Iterator[dict[str, Any]]:
         try:
             found = json.loads(line)
         except ValueError:
-            continue  # a library's line, or a truncated one
+            continue  # a line of a library, or a truncated line
         if type(found) is dict:
             yield found

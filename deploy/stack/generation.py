@@ -1,13 +1,15 @@
-"""A new generation of the log: a fresh capture of Postgres into empty topics.
+"""A new generation of the log: a capture of all rows of Postgres into empty topics.
 
-An operator needs one after the loss of the history: `stock.events` lost or truncated, a replication
-slot that Postgres has dropped, or another Postgres. The workers compute their results again from
-the rows in Postgres. Rows that only the log had are lost: deleted rows, and former contents of
-changed rows.
+An operator needs one after the loss of the history. Examples: `stock.events` is lost or truncated,
+Postgres has dropped the replication slot, or the stack gets another Postgres. The workers compute
+their results again from the rows in Postgres. Rows that only the log had are lost: deleted rows,
+and former contents of changed rows.
 
-`prepare` works on a stopped home. The next start captures, and no reader starts before that capture
-has finished. If an interrupted capture continued, it would send rows again with other LSNs, and the
-workers couldn't recognise these records as copies. So prepare another generation instead.
+`prepare` works on a stopped home. The next start captures, and starts no reader before that capture
+has finished.
+
+An interrupted capture must not continue. It would send rows a second time with other LSNs, and the
+workers couldn't recognise them as copies. So prepare another generation instead.
 """
 
 import json
@@ -24,17 +26,17 @@ from deploy.stack.runtime import UP, read_runtime
 PREPARE: Final = "inventory generation --yes"
 OWN_RULES: Final = f"{PREPARE} --own-rules"
 _FILE: Final = "generation.json"
-# The broker's files come last: while they exist, a start refuses an interrupted move.
+# Directories to move, in this order. The broker's comes last: after an interrupted move it still
+# exists, and a start refuses that.
 _MOVED: Final = ("revisions", "archive", "workers", "kafka")
 CAPTURING: Final = ("postgres", "kafka", "connect", "connector")
 
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """Number of the log's generation. `captured` is True once its capture has finished.
+    """Number of the log's generation. `captured` is True when its capture has finished.
 
-    `own_rules` names the person who asked for a switch to this stack's logic revision. It is empty
-    without such a request.
+    `own_rules` is the name of the person who wants this stack's logic revision to decide, or "".
     """
 
     number: int = 1
@@ -43,7 +45,7 @@ class Generation:
 
 
 def generation_of(home: Home) -> Generation:
-    """Return the log's generation of this home, or generation 1 if no file states another.
+    """Return the log's generation of this home. If there is no file, return generation 1.
 
     Raises:
         StackError: the file is damaged.
@@ -73,12 +75,12 @@ def prepare(home: Home, own_rules: str = "") -> tuple[Generation, Path]:
     """Move topics, archive and the workers' files to a new directory in `former/`.
 
     Return the next generation and this directory. If `own_rules` names a person, the files of other
-    logic revisions are moved, too. If `own_rules` is empty and the present generation was never
-    captured, take `own_rules` from the present generation.
+    logic revisions are moved, too, and this stack's revision will decide. If the present generation
+    was never captured, an empty `own_rules` takes the value of the present generation.
 
     Raises:
-        StackError: the stack runs or never ran. Or it has other logic revisions, and `own_rules`
-            is empty.
+        StackError: the stack runs or never ran. Or it has other logic revisions, and `own_rules` is
+        empty.
     """
     former = generation_of(home)
     own_rules = own_rules or ("" if former.captured else former.own_rules)
@@ -87,7 +89,7 @@ def prepare(home: Home, own_rules: str = "") -> tuple[Generation, Path]:
 
 
 def move_away(home: Home, former: Generation, own_rules: str) -> tuple[Generation, Path]:
-    """Write the next generation's number, then move the files of the former one.
+    """Write the next generation's number, and then move the files of the former one.
 
     Return the next generation and the directory of the moved files.
     """
@@ -119,7 +121,10 @@ def _refuse(home: Home, *, beside_allowed: bool) -> None:
 
 
 def refuse_half_captured(home: Home, options: Options) -> None:
-    """Raise `StackError` if a capture was interrupted, or `options` lack a part for a capture."""
+    """Raise `StackError` if the capture was interrupted.
+
+    Also raise it if a capture is due, but `options` leave out a service that it needs.
+    """
     generation = generation_of(home)
     if generation.captured:
         return
@@ -136,6 +141,6 @@ def refuse_half_captured(home: Home, options: Options) -> None:
 
 
 def captured(home: Home) -> None:
-    """Record that the log holds all rows, so the capture has finished."""
+    """Record that the capture of the present generation has finished, so the log has all rows."""
     present = Generation(generation_of(home).number)
     write_json(home.path / _FILE, asdict(present), is_durable=True)

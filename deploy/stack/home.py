@@ -1,4 +1,4 @@
-"""Paths below the one directory to which a local stack writes everything."""
+"""Paths in the home, the one directory to which a local stack writes everything."""
 
 import contextlib
 import json
@@ -27,17 +27,19 @@ _SECRETS: Final = (
 )
 
 
-# Directories of results that contain facts. The commands that write there would create them with a
-# mode that lets every account read them.
+# Directories of results, which contain facts. They are created with mode 0700 at a start. If a
+# command created them, every account could read them.
 _RESULTS: Final = ("backfill", "former", "revisions")
 
-# Name of the link to the new home, in an old home that can't become a link itself, such as a mount
-# point.
+# After a move, an old home that can't become a link, such as a mount point, has a link of this name
+# to the new home.
 MOVED_TO: Final = "moved-to"
 
 
 def default_home() -> Path:
-    """Return the path in `INVENTORY_HOME`, or `.inventory` beside the code; follow a moved home.
+    """Return the path in `INVENTORY_HOME`, or `.inventory` beside the code.
+
+    After `inventory move`, return the new home.
 
     Raises:
         StackError: the path exists and is no directory.
@@ -84,7 +86,7 @@ class Home:
 
     @property
     def logins_file(self) -> Path:
-        """Names and random passwords of the demo's logins; readable by the owner only."""
+        """File with the names and random passwords of the demo's logins, for its owner only."""
         return self.path / "logins.json"
 
     def has_demo(self) -> bool:
@@ -105,7 +107,10 @@ class Home:
         return self.logs / f"{service}.log"
 
     def create(self) -> None:
-        """Create the directories. Other users can only pass through the home itself (mode 0711).
+        """Create the home and its directories.
+
+        Other accounts can only pass through the home itself (mode 0711), not read it. Postgres'
+        account needs that.
 
         Raises:
             StackError: the operating system refuses.
@@ -126,7 +131,10 @@ class Home:
                 (self.path / name).chmod(0o700)
 
     def secrets(self) -> dict[str, str]:
-        """Return passwords and tokens, generated once per home and readable by its owner only."""
+        """Return a map from name to password or token.
+
+        They are generated once per home, and stored in a file that only its owner can read.
+        """
         path = self.path / "secrets.json"
         known = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
         missing = [name for name in _SECRETS if name not in known]
@@ -140,12 +148,12 @@ class Home:
         return tuple(sorted(self.path.iterdir())) if self.path.is_dir() else ()
 
     def delete(self) -> None:
-        """Delete the directory and nothing else."""
+        """Delete the home's directory with all its contents."""
         shutil.rmtree(self.path, ignore_errors=False)
 
 
 def write_json(path: Path, value: object, *, is_durable: bool = False) -> None:
-    """Replace `path` atomically; only the owner can read it.
+    """Replace the file `path` atomically by `value` as JSON. Only the owner can read the file.
 
     With `is_durable`, the file is on the disk when the call returns. Use this for files that can't
     be made again.

@@ -1,10 +1,10 @@
-"""Record of errors and restores in Postgres, for the page System.
+"""Record errors of services and restores of workers in Postgres, for the page System.
 
-The supervisor alone sees every process end. It counts crashes and repairs of each service. This
-thread compares these counts with those of the last round, and writes the last error of each service
-to `read_model.service_error`. It reads the restores of the workers from their logs and adds them to
-`read_model.restore`. While Postgres is down, it keeps the newest error of each service, and at most
-1,000 restores.
+The supervisor counts the crashes and repairs of each service. This thread compares the counts with
+those of its last round, and writes the last error of each service to `read_model.service_error`. It
+also reads the restores of the workers from their logs, and adds them to `read_model.restore`. While
+Postgres is down, the thread keeps the newest error of each service and at most 1,000 restores, and
+writes them later.
 """
 
 import json
@@ -30,8 +30,8 @@ from deploy.stack.supervisor import Supervisor
 _EVERY_S: Final = 2.0
 _CONNECT_S: Final = 2
 _MOST_WAITING: Final = 1_000
-_MOST_BYTES: Final = 4 << 20  # most bytes that are read from one log in one round
-_READY: Final = '"partition ready"'  # the event that `streams.engine.ownership` logs
+_MOST_BYTES: Final = 4 << 20  # largest number of bytes to read from one log in a round
+_READY: Final = '"partition ready"'  # in a worker's log line about the end of a restore
 _ADD: Final = """
 INSERT INTO read_model.restore (worker, partition, finished_at, seconds, records, keys, kept)
 VALUES (%s, %s, %s, %s, %s, %s, %s)
@@ -45,7 +45,7 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Restore:
-    """Restore of one partition by a worker; the fields are the columns of `read_model.restore`."""
+    """Restore of one partition by a worker. The fields are the columns of `read_model.restore`."""
 
     worker: str
     partition: int
@@ -75,7 +75,7 @@ class IncidentThread(threading.Thread):
             self.record_new()
 
     def record_new(self) -> None:
-        """Look once for new errors and restores. Write them, and earlier ones not yet written."""
+        """Look once for new errors and restores. Write them and the earlier ones that wait."""
         for name, entry in self._supervisor.report()["services"].items():
             service = ServiceRuntime(**entry)
             self._note_error(name, service)
@@ -101,7 +101,8 @@ class IncidentThread(threading.Thread):
     def _new_restores(self, worker: str, path: Path) -> Iterator[Restore]:
         """Yield the restores in the lines that were added to a log since the last call.
 
-        The first call for a log only stores its length, because its lines are from earlier starts.
+        The first call for a log only stores its length, because its lines are from before this
+        start.
         """
         try:
             size = path.stat().st_size
@@ -147,7 +148,7 @@ def ending_text(entry: ServiceRuntime) -> str:
 
 
 def restores_in(worker: str, lines: str) -> Iterator[Restore]:
-    """Yield the restores that a worker logged; other lines and damaged ones are left out."""
+    """Yield the restores in `lines` of a worker's log. Leave out other and damaged lines."""
     for line in lines.splitlines():
         if _READY not in line:
             continue

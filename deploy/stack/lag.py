@@ -1,9 +1,9 @@
 """Lag of each reader, in records and in seconds.
 
-The workers' committed offsets come from the broker, those of the sinks from the read model. The end
-offset minus the committed offset is not the lag, because transactions leave markers that consumers
-never receive. So each partition with a difference is read at its committed offset. Only a partition
-that returns a record counts as behind.
+The broker has the committed offsets of the workers, and the read model those of the sinks. The end
+offset minus the committed offset is not the lag: transactions leave markers, which have offsets but
+which consumers never receive. So this module reads each partition with such a difference at its
+committed offset. Only a partition that returns a record counts as behind.
 """
 
 import time
@@ -22,14 +22,20 @@ Place = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class Lag:
-    """Number of records not yet processed, and the age of the oldest in seconds."""
+    """Number of records that are not processed yet, and the age of the oldest one in seconds.
+
+    The number also counts the markers of transactions between these records.
+    """
 
     records: int
     seconds: float
 
 
 def group_positions(bootstrap: str, group: str = APP_ID) -> dict[Place, int]:
-    """Return the committed offsets of the workers' group, 0 for a partition without one."""
+    """Return a map from (topic, partition) to the committed offset of the workers' group.
+
+    The offset is 0 for a partition without a committed one.
+    """
     consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": group, "log_level": 0})
     try:
         asked = [TopicPartition(STOCK_EVENTS, number) for number in range(PARTITIONS)]
@@ -40,7 +46,10 @@ def group_positions(bootstrap: str, group: str = APP_ID) -> dict[Place, int]:
 
 
 def sink_positions(database_url: str) -> dict[str, dict[Place, int]]:
-    """Return the next offsets of each sink. A sink stores them together with the rows it writes."""
+    """Return the next offsets of each sink: by sink, a map from (topic, partition) to offset.
+
+    A sink stores its offsets in the transaction of the rows that it writes.
+    """
     statement = "SELECT sink, topic, partition, next_offset FROM read_model.sink_position"
     found: dict[str, dict[Place, int]] = {}
     with psycopg.connect(database_url, connect_timeout=3, autocommit=True) as connection:
@@ -50,7 +59,10 @@ def sink_positions(database_url: str) -> dict[str, dict[Place, int]]:
 
 
 def lag_of(bootstrap: str, positions: Mapping[Place, int]) -> Lag:
-    """Return the lag of one reader, summed over its partitions."""
+    """Return the lag of one reader. `positions` has its next offset by topic and partition.
+
+    The records are summed over the partitions. The seconds are those of the oldest record.
+    """
     consumer = Consumer(
         {
             "bootstrap.servers": bootstrap,
@@ -83,7 +95,10 @@ def _behind(consumer: Consumer, positions: Mapping[Place, int]) -> dict[Place, i
 def _first_records(
     consumer: Consumer, behind: Mapping[Place, int], positions: Mapping[Place, int]
 ) -> list[Message]:
-    """Return the first record at or after each committed offset, for partitions that have one."""
+    """Return the first record at or after the committed offset of each partition in `behind`.
+
+    A partition without such a record gives none.
+    """
     consumer.assign([TopicPartition(*place, positions[place]) for place in behind])
     found: dict[Place, Message] = {}
     done: set[Place] = set()

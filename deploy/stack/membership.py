@@ -1,8 +1,8 @@
 """Removal of a worker from its consumer group, after its process has ended and won't restart.
 
-A worker leaves its group by itself if a signal asks for it (`streams.stop_signals`). A worker that
-was killed, or had no time to leave, is still a member. It would keep its partitions until its
-session times out after 6 s, and until then no worker would fold them.
+A worker leaves its group by itself after the signal for leaving (`streams.stop_signals`). A worker
+that was killed, or had no time to leave, is still a member. It would keep its partitions until its
+session times out after 6 s. Until then, no worker would fold these partitions.
 """
 
 import asyncio

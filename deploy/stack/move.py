@@ -1,9 +1,12 @@
 """Move of a home with all its contents to another directory, for `inventory move`.
 
-The program `cp` makes the copy, because it preserves owners and links: Postgres refuses a data
-directory of another account. The old path becomes a symbolic link, so no command and no setting
-changes. A mount point can't become a link, nor can a directory whose parent this account may not
-change. Its old files stay, and a link in it leads to the copy.
+The program `cp` makes the copy, because it preserves owners and links. Postgres refuses a data
+directory of another account. The old path becomes a symbolic link, so commands and settings still
+work.
+
+Some directories can't become a link: a mount point, and a directory whose parent directory this
+account may not change. Then the old files stay, and a link inside the old directory leads to the
+copy.
 """
 
 import fcntl
@@ -26,14 +29,14 @@ _COPY = Program("cp", "coreutils", "copies the home with its owners")
 
 
 def move(home: Home, target: Path) -> bool:
-    """Move the stopped stack's home to `target`, which doesn't exist yet.
+    """Move the home of a stopped stack to `target`, a path at which nothing exists.
 
-    Return True if the old path is now a link to `target`. Return False if the old path can't become
-    a link, so that its old files stay.
+    Return True if the old path is now a link to `target`. Return False if it can't become a link.
+    Then its old files stay.
 
     Raises:
         StackError: the stack runs, `target` can't be used, or the copy failed. The home is
-            unchanged.
+        unchanged.
     """
     target = target.absolute()
     _refuse(home, target)
@@ -63,9 +66,9 @@ def _copy(home: Home, target: Path) -> None:
         output = done.stderr.strip()[-400:]
         message = f"copying {home.path} to {target} failed: {output}. The home stays where it was"
         raise _refused(home, message, room.larger_disk(home, target.parent))
-    os.sync()  # else a power cut could lose the copy after the old files are deleted
+    os.sync()  # without it, a power cut after the deletion of the old files could lose the copy
     partial.rename(target)
-    os.sync()  # also the new name, to which the link at the old path leads
+    os.sync()  # store the new name, too: the link at the old path leads to it
 
 
 def _make_like(home: Path, new: Path) -> None:
@@ -87,7 +90,10 @@ def _refuse(home: Home, target: Path) -> None:
 
 
 def _refused(home: Home, message: str, found: Path | None) -> StackError:
-    """Return the error. Its repair is a move to the directory `found`, if that is not None."""
+    """Return the error `message`, with a move to `found` as its repair.
+
+    If `found` is None, the message states that no other disk has enough space.
+    """
     if found is None:
         return StackError(f"{message}; {room.nowhere(home)}")
     return StackError(message, repair=room.move_to(found))
@@ -95,7 +101,7 @@ def _refused(home: Home, message: str, found: Path | None) -> StackError:
 
 @contextmanager
 def _stopped(home: Home, target: Path) -> Iterator[None]:
-    """Hold the supervisor's lock, so that no stack starts in `home`.
+    """Hold the supervisor's lock until the block ends, so that no stack starts in `home`.
 
     A copy of a running database would be inconsistent.
 
@@ -125,9 +131,10 @@ def _lead_to(home: Home, target: Path) -> None:
 
 
 def _replace_by_link(old: Path, target: Path) -> bool:
-    """Replace the old directory by a link to `target`, and delete its files.
+    """Replace the old directory by a link to `target`, and delete its files. Return True.
 
-    Return False if the old directory can't be renamed: often root owns its parent directory.
+    Return False if the old directory can't be renamed, often because root owns its parent
+    directory.
     """
     away = old.with_name(f"{old.name}.moved")
     if not _exchanged(old, away, target) and not _renamed(old, away, target):
@@ -137,10 +144,11 @@ def _replace_by_link(old: Path, target: Path) -> bool:
 
 
 def _exchanged(old: Path, away: Path, target: Path) -> bool:
-    """Exchange the old directory for a link in one step, so that a killed move leaves one of both.
+    """Exchange the old directory for a link to `target` in one step. Return True.
 
-    If the old path were missing, the next start would make an empty home there. Return False if
-    there is no room for the link, or if the file system can't exchange paths.
+    So the old path exists at any time. Without it, a start after a killed move would create an
+    empty home. Return False if there is no room for the link, or if the file system can't exchange
+    paths.
     """
     try:
         if away.is_symlink():  # a move that was killed has left its link

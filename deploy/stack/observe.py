@@ -1,7 +1,7 @@
-"""Current state of each service, from the kernel's view of its process and from its probe.
+"""Current state of each service, from the kernel's data about its process and from its probe.
 
-The supervisor's record is not enough. Its file gets old when the disk is full. A process that a
-signal has suspended still has a pid and looks like a running one.
+The supervisor's record is not enough. Its file isn't updated while the disk is full. And a process
+that a signal has suspended has a pid, like a running one.
 """
 
 import time
@@ -15,9 +15,9 @@ from deploy.stack.processes import ProcessId, alive, suspended
 from deploy.stack.runtime import Runtime, ServiceRuntime, read_environment, read_runtime
 
 RUNNING: Final = "running"
-PAUSED: Final = "paused"  # a person has paused it
+PAUSED: Final = "paused"  # a command has paused it
 STARTING: Final = "starting"
-GONE: Final = "gone"  # recorded as running, and there is no such process
+GONE: Final = "gone"  # recorded as running, but the process doesn't exist
 SUSPENDED: Final = "suspended"
 SILENT: Final = "no answer"
 NOT_READY: Final = "not ready"  # its process answers, but it doesn't do its work yet
@@ -29,7 +29,10 @@ OLD_FILE_S: Final = 30.0
 
 @dataclass(frozen=True, slots=True)
 class StackState:
-    """The stack at one moment; `states` holds one state per service, in starting order."""
+    """The stack at one moment. `states` maps each service to its state, in the order of the start.
+
+    `supervisor` is the state of the supervisor: running, suspended or gone.
+    """
 
     runtime: Runtime
     supervisor: str
@@ -37,7 +40,7 @@ class StackState:
 
     @property
     def file_age_s(self) -> float:
-        """Seconds since the supervisor wrote its file."""
+        """Seconds since the supervisor last wrote `runtime.json`."""
         return round(max(0.0, time.time() - self.runtime.written_at), 1)
 
     @property
@@ -47,15 +50,15 @@ class StackState:
         return tuple(name for name, state in self.states.items() if state not in well)
 
     def serves(self, name: str) -> bool:
-        """Return True if the service belongs to the stack and is ready."""
+        """Return True if the service is in the stack and ready."""
         return self.states.get(name) == RUNNING
 
 
 def observe(home: Home) -> StackState:
-    """Return the current state; this takes up to about 3 s.
+    """Return the current state of the stack. This takes up to about 3 s.
 
-    A suspended Postgres accepts connections and never answers. So Postgres gets no query while its
-    process is suspended or gone.
+    Postgres gets no query while its process is suspended or gone: a suspended Postgres accepts
+    connections and never answers.
     """
     runtime = read_runtime(home)
     states = {name: _process_state(entry) for name, entry in runtime.services.items()}
@@ -75,7 +78,7 @@ def _supervisor(runtime: Runtime) -> str:
 
 
 def _process_state(entry: ServiceRuntime) -> str:
-    """Return GONE or SUSPENDED if the kernel shows that, else the recorded state. Run no probe."""
+    """Return GONE or SUSPENDED if the process is, else the recorded state. Run no probe."""
     if entry.state not in (RUNNING, STARTING):
         return entry.state
     process = ProcessId(entry.pid or 0, entry.started_ticks)
@@ -85,9 +88,9 @@ def _process_state(entry: ServiceRuntime) -> str:
 
 
 def _probed(name: str, entry: ServiceRuntime, access: tuple[str, str]) -> str:
-    """Return the state that the probes `ready` and `alive` show.
+    """Return the state that the service's probes `ready` and `alive` show.
 
-    They run in parallel, because each may take seconds.
+    Both probes run at the same time, because each may take seconds.
     """
     from deploy.stack.probes import probes_of  # noqa: PLC0415 -- loads every part's client
 
@@ -107,7 +110,7 @@ def _probed(name: str, entry: ServiceRuntime, access: tuple[str, str]) -> str:
 
 
 def _access(home: Home) -> tuple[str, str]:
-    """Return the read-only Postgres URL and Connect's password, each "" if it is not known."""
+    """Return the read-only URL of Postgres and Connect's password. Each is "" if it is unknown."""
     try:
         found = read_environment(home)
     except (OSError, ValueError, AttributeError):

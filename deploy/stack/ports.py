@@ -1,4 +1,4 @@
-"""Ports of a home: chosen once, remembered, and replaced only if another program uses them."""
+"""Ports of a home: chosen once and stored. A port is replaced only if another program uses it."""
 
 import json
 import random
@@ -11,13 +11,13 @@ from deploy.errors import StackError
 from deploy.stack.home import write_json
 
 LAST_PORT: Final = 65_535
-# These ports are below the range that the kernel uses for outgoing connections. On a port in that
-# range, a client that retries a dead broker can connect to itself and occupy the broker's port.
+# Range of the ports. It is below the range that the kernel uses for outgoing connections. In that
+# range, a client that tries to reach a stopped broker can connect to itself, and occupy its port.
 _LOWEST: Final = 15_000
 _HIGHEST: Final = 32_000
 _ATTEMPTS: Final = 200
 PREFERRED: Final = {"web": 8080}
-# Ports that this process has claimed, each with the ports file of its home.
+# Map from a port that this process has claimed to the ports file of the home.
 _claims: Final[dict[int, Path]] = {}
 
 
@@ -33,7 +33,11 @@ def is_free(port: int) -> bool:
 
 
 def free_port(taken: Iterable[int] = ()) -> int:
-    """Return a port that has no listener and is not in `taken`."""
+    """Return a port that has no listener and is not in `taken`.
+
+    Raises:
+        StackError: 200 random ports were all taken.
+    """
     avoid = set(taken)
     for _ in range(_ATTEMPTS):
         port = random.randrange(_LOWEST, _HIGHEST)  # noqa: S311 -- a port is no secret
@@ -44,11 +48,11 @@ def free_port(taken: Iterable[int] = ()) -> int:
 
 
 def claim(port: int, owner: Path) -> bool:
-    """Reserve `port` for `owner` until this process ends; return False if another owner has it.
+    """Reserve `port` for `owner` until this process ends. Return False if another owner has it.
 
     The pages listen only 20 s after their port was chosen. Without a claim, two stacks that start
-    at the same time would both choose 8080. A claim is the name of an abstract Unix socket, which
-    is unique in a network namespace, like a port. The kernel frees it when the process ends.
+    at the same time would both choose 8080. A claim is the name of an abstract Unix socket. Like a
+    port, the name is unique in a network namespace. The kernel frees it when the process ends.
     """
     if port in _claims:
         return _claims[port] == owner
@@ -64,10 +68,11 @@ def claim(port: int, owner: Path) -> bool:
 
 
 def choose_ports(file: Path, names: Iterable[str], wanted: dict[str, int]) -> dict[str, int]:
-    """Return a port for each name, and store the ports in `file`.
+    """Return a port for each of `names`, and store the ports in `file`.
 
-    Each is the first free port of: the wanted one, the one in `file`, the one in `PREFERRED`. If
-    none is free, it is any free port. With 0 as the wanted port, `PREFERRED` is ignored.
+    For each name, the candidates are the port in `wanted`, the port in `file` and the port in
+    `PREFERRED`, in this order. The first free one is chosen, or a random free port if none is free.
+    With 0 as the wanted port, `PREFERRED` is ignored.
     """
     remembered: dict[str, int] = (
         json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}

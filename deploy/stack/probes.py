@@ -1,12 +1,12 @@
-"""One probe per kind of service, for the supervisor, `status`, `doctor` and the container guard.
+"""Probes of each kind of service, for the supervisor, `status`, `doctor` and the container guard.
 
-A probe queries the service by its own protocol and takes a few seconds at most. It returns True,
-False, or None if the part that it goes through is down. Example: a sink's heartbeat is a row in
-Postgres, so without Postgres the state of the sink is unknown.
+A probe queries the service by the service's own protocol, in a few seconds at most. It returns True
+or False. It returns None if the state is unknown, because another part is down. Example: a sink's
+heartbeat is a row in Postgres, so a probe of the sink needs Postgres.
 
 `ready` means that the service does its work. `alive` means that its process answers, even with an
-error. Only `alive` decides about restarts: a restart would delay a service that restores its state
-or waits.
+error. Only `alive` decides about restarts, because a restart would only delay a service that
+restores its state or waits.
 """
 
 import ssl
@@ -25,31 +25,33 @@ from deploy.stack.service import ProbeResult, ServiceProbe
 
 _HTTP_S: Final = 2.0
 _CONNECT_S: Final = 2
-_ENDS: Final = "the database system is shutting down"  # the stack's server has English messages
-# Heartbeat row that this process wrote: a row of its predecessor has another pid.
+# Postgres' message while it stops. The stack's Postgres writes messages in English.
+_ENDS: Final = "the database system is shutting down"
+# Age of the heartbeat row in seconds. The row of an earlier process has another pid.
 _BEAT: Final = """
 SELECT extract(epoch FROM clock_timestamp() - at)::float
 FROM read_model.service_heartbeat WHERE service = %s AND pid = %s
 """
-# Seconds without a heartbeat after which a process counts as silent. The automation's longest job
-# may take a minute. So may the registration of a connector at a slow Connect. All other services
-# write a row at least every five seconds, or every ten while the broker is silent.
+# Largest age in seconds of the heartbeat row of a healthy service. A job of `automation` may take a
+# minute. So may a request of `capture` to a slow Connect. All other services write a row at least
+# every 5 s, or every 10 s while the broker doesn't answer.
 _BEAT_WITHIN_S: Final = {"automation": 90.0, "capture": 90.0}
 _BEAT_S: Final = 15.0
 
 
 @dataclass(frozen=True, slots=True)
 class Probes:
-    """The `ready` and `alive` probes of one service; each takes the pid of its process."""
+    """The probes `ready` and `alive` of one service. Each takes the pid of its process."""
 
     ready: ServiceProbe
     alive: ServiceProbe
 
 
 def probes_of(name: str, url: str | None, database_url: str, connect_password: str = "") -> Probes:
-    """Return the probes of the service `name`; `url` is its address, if it has one.
+    """Return the probes of the service `name`. `url` is its address, if it has one.
 
-    An empty `database_url` means that Postgres is known to be down.
+    An empty `database_url` means that Postgres is known to be down. `connect_password` is for the
+    REST API of Connect.
     """
     if name == "postgres":
         return Probes(
@@ -61,35 +63,35 @@ def probes_of(name: str, url: str | None, database_url: str, connect_password: s
         return Probes(
             lambda _: connect_ready(url or "", connect_password), lambda _: http_alive(url or "")
         )
-    if name == "web":  # no query without Postgres: the pages can't be ready
+    if name == "web":  # without Postgres the pages can't be ready, so send no request
         return Probes(
             lambda _: bool(database_url) and http_ok(f"{url}/readyz"),
             lambda _: http_ok(f"{url}/livez"),
         )
     if name.startswith(WORKER_PREFIX):
         return Probes(lambda _: http_ok(f"{url}/readyz"), lambda _: http_ok(f"{url}/livez"))
-    if name == "trading":  # it writes only facts and no heartbeat, so nothing can be probed
+    if name == "trading":  # it writes no heartbeat, so nothing can be probed
         return _both(lambda _: True)
     return _both(partial(has_fresh_heartbeat, database_url, name))
 
 
 def _both(probe: ServiceProbe) -> Probes:
-    """Return `probe` as `ready` and as `alive`. A caller then runs it once for both."""
+    """Return `probe` as `ready` and as `alive`. A caller can then run it once for both."""
     return Probes(probe, probe)
 
 
 def http_ok(url: str) -> bool:
-    """Return True if `url` answers 200."""
+    """Return True if a GET of `url` is answered with status 200."""
     return _status(url) == HTTPStatus.OK
 
 
 def http_alive(url: str) -> bool:
-    """Return True if `url` answers, even with an error status."""
+    """Return True if a GET of `url` is answered, even with an error status."""
     return _status(url) is not None
 
 
 def _status(url: str) -> int | None:
-    """Return the status of the answer to a GET, or None without an answer."""
+    """Return the status of the answer to a GET of `url`, or None without an answer."""
     try:
         answer = httpx.get(url, timeout=_HTTP_S, verify=_certificates(), trust_env=False)
     except httpx.HTTPError:
@@ -99,9 +101,9 @@ def _status(url: str) -> int | None:
 
 @cache
 def _certificates() -> ssl.SSLContext:
-    """Return the certificates to accept, loaded once.
+    """Return the accepted certificate authorities, loaded once per process.
 
-    By default httpx loads them for each request. That takes 20 ms of CPU time, and the supervisor
+    By default, httpx loads them for each request, which takes 20 ms of CPU time. The supervisor
     probes every service every 5 s.
     """
     return ssl.create_default_context()
@@ -129,8 +131,8 @@ def postgres_ready(url: str) -> bool:
 def postgres_alive(url: str) -> bool:
     """Return True if Postgres answers, even if it refuses because it starts or its disk is full.
 
-    Return False if it is shutting down. After SIGTERM it refuses new clients and waits without a
-    limit for the connected ones. Only a restart ends that wait.
+    Return False if Postgres is shutting down. After SIGTERM it refuses new clients, and waits for
+    the connected ones without a limit. Only a restart ends that wait.
     """
     try:
         with psycopg.connect(url, connect_timeout=_CONNECT_S, autocommit=True):
@@ -140,9 +142,10 @@ def postgres_alive(url: str) -> bool:
 
 
 def has_fresh_heartbeat(database_url: str, service: str, pid: int) -> ProbeResult:
-    """Return True if process `pid` wrote its heartbeat row recently; None without Postgres.
+    """Return True if the process `pid` wrote its heartbeat row recently.
 
-    An empty `database_url` means that Postgres is known to be down.
+    Return None if Postgres can't be queried. An empty `database_url` means that Postgres is known
+    to be down.
     """
     if not database_url:
         return None

@@ -1,8 +1,8 @@
-"""Functions that start and end child processes, and leave none behind.
+"""Functions that start and end child processes.
 
-Each child leads its own process group and dies with the supervisor (`setpriv --pdeathsig`; a
-`preexec_fn` could deadlock in a process with threads). The kernel reuses pids, so a process is
-identified by its pid and its start time.
+Each child leads its own process group. If the supervisor dies, the kernel sends the child a signal.
+`setpriv --pdeathsig` requests that: a `preexec_fn` could deadlock in a process with threads. The
+kernel reuses pids, so a process is identified by its pid and its start time.
 """
 
 import contextlib
@@ -18,7 +18,7 @@ from typing import Final
 from deploy.artifacts.prerequisites import SETPRIV, require
 
 GRACE_S: Final = 10.0
-# Less than half of `GRACE_S`, so that a process can end two children before it is killed itself.
+# Less than half of `GRACE_S`: a process that gets SIGTERM has to end two children in that time.
 CHILD_GRACE_S: Final = 4.0
 _POLL_S: Final = 0.05
 
@@ -32,15 +32,18 @@ class ProcessId:
 
 
 def start_ticks(pid: int) -> int | None:
-    """Return the start time of a living process in clock ticks; None for a zombie or no process."""
+    """Return the start time of a living process in clock ticks since boot.
+
+    Return None if there is no such process, or if it is a zombie.
+    """
     fields = _stat(pid)
     return None if fields is None or fields[0] in "ZX" else int(fields[19])
 
 
 def suspended(process: ProcessId) -> bool:
-    """Return True if a signal has stopped exactly this process, so that it executes nothing.
+    """Return True if exactly this process is stopped by a signal, so that it executes nothing.
 
-    A debugger's stop has another state letter, `t`, and is no fault.
+    A process that a debugger has stopped has another state letter, `t`, and doesn't count.
     """
     fields = _stat(process.pid)
     return fields is not None and fields[0] == "T" and int(fields[19]) == process.started
@@ -62,7 +65,10 @@ def alive(process: ProcessId) -> bool:
 
 
 def identify(pid: int) -> ProcessId:
-    """Return the identity of a child that was just started."""
+    """Return the identity of a child that was just started.
+
+    The start time is 0 if the child has ended already.
+    """
     return ProcessId(pid, start_ticks(pid) or 0)
 
 
@@ -75,7 +81,11 @@ def spawn(
     death_signal: signal.Signals = signal.SIGTERM,
     privileges: Sequence[str] = (),
 ) -> subprocess.Popen[bytes]:
-    """Start and return a child in its own group. It gets `death_signal` if the supervisor dies."""
+    """Start a child in its own process group, and return it. Append its output to `log`.
+
+    If the supervisor dies, the child gets `death_signal`. `privileges` are further arguments of
+    setpriv.
+    """
     wrapper = [require(SETPRIV), "--pdeathsig", death_signal.name.removeprefix("SIG"), *privileges]
     with log.open("ab") as output:
         return subprocess.Popen(  # noqa: S603 -- commands come from the service definitions
@@ -90,9 +100,9 @@ def spawn(
 
 
 def end(processes: Iterable[ProcessId], first: signal.Signals, *, grace_s: float = GRACE_S) -> None:
-    """Send the signal `first` to each process.
+    """Send the signal `first` to each process, and wait until all have ended.
 
-    If a process is still alive after `grace_s` seconds, kill its process group.
+    After `grace_s` seconds, kill the process groups of those that are still alive.
     """
     waiting = [process for process in processes if alive(process)]
     for process in waiting:
@@ -104,7 +114,7 @@ def end(processes: Iterable[ProcessId], first: signal.Signals, *, grace_s: float
 
 
 def end_child(child: subprocess.Popen[bytes], *, grace_s: float = CHILD_GRACE_S) -> None:
-    """Send SIGTERM to a child of this process; kill it if it is alive `grace_s` seconds later."""
+    """Send SIGTERM to a child of this process. Kill it if it is alive `grace_s` seconds later."""
     child.terminate()
     with contextlib.suppress(subprocess.TimeoutExpired):
         child.wait(grace_s)
@@ -113,9 +123,9 @@ def end_child(child: subprocess.Popen[bytes], *, grace_s: float = CHILD_GRACE_S)
 
 
 def send_signal(process: ProcessId, number: signal.Signals) -> None:
-    """Send `number` to exactly this process if it is alive; return at once.
+    """Send the signal `number` to exactly this process if it is alive. Don't wait for an effect.
 
-    A suspended process handles a signal only after SIGCONT, so send SIGCONT too.
+    If the process is suspended, also send SIGCONT: it handles the signal only after that.
     """
     if alive(process):
         _send(process.pid, number)
@@ -124,13 +134,16 @@ def send_signal(process: ProcessId, number: signal.Signals) -> None:
 
 
 def kill(process: ProcessId) -> None:
-    """Kill this process and its group if it is alive; return at once."""
+    """Kill the process group of this process if the process is alive. Don't wait for its end."""
     if alive(process):
         _kill_group(process.pid)
 
 
 def wait_until(condition: Callable[[], bool], *, timeout_s: float, poll_s: float = _POLL_S) -> bool:
-    """Poll `condition` every `poll_s` seconds. Return True if it was true before the deadline."""
+    """Call `condition` every `poll_s` seconds until it returns True. Then return True.
+
+    Return False if `timeout_s` seconds have passed.
+    """
     deadline = time.monotonic() + timeout_s
     while not condition():
         if time.monotonic() > deadline:

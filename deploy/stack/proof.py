@@ -1,7 +1,7 @@
-"""End-to-end proof: a sale that is committed in Postgres must appear on an open page.
+"""End-to-end proof of the demo: a sale in Postgres must appear on an open page.
 
 The proof logs in as the demo's analyst and opens the live stream of the stock page. It commits one
-sale and waits until the stream shows less stock. It reports the seconds from commit to arrival.
+sale, and waits until the stream shows less stock. It reports the seconds from commit to arrival.
 """
 
 import json
@@ -25,8 +25,8 @@ _TIMEOUT_S: Final = 60.0
 _CATCH_UP_S: Final = 180.0
 _ATTEMPTS: Final = 3
 PERSON: Final = ANALYST  # sees every store
-# An item of a store, with more than 5 units. The demo's trading may sell the same item at the same
-# moment, and the number would change by both sales. So each attempt takes another item.
+# An item of a store, with more than 5 units. At the same moment, the demo's trading may sell the
+# same item, so that the number falls by more than 1. So each attempt takes another item.
 _QUIET_KEY: Final = """
 SELECT inv_key, location, sku, price_minor FROM read_model.stock
 WHERE stock_known AND policy_active AND on_hand_units > 5 AND price_minor IS NOT NULL
@@ -37,7 +37,10 @@ ORDER BY on_hand_units DESC, inv_key OFFSET %s LIMIT 1
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """One sale that reached the page, with the on-hand number shown before and after it."""
+    """One sale that reached the page, with the on-hand number before and after it.
+
+    `seconds` is the time from the commit until the page received the number.
+    """
 
     location: str
     sku: str
@@ -54,7 +57,7 @@ class Proof:
 
 
 def refuse_https() -> None:
-    """Raise `StackError` if the pages redirect to HTTPS, because the proof logs in over HTTP."""
+    """Raise `StackError` if the pages redirect to HTTPS: the proof logs in over HTTP."""
     if WebEnvironment().https:
         message = (
             "INVENTORY_HTTPS is set, so the pages redirect HTTP to HTTPS, and the demo can't log in"
@@ -64,7 +67,11 @@ def refuse_https() -> None:
 
 
 def logins(home: Home) -> dict[str, str]:
-    """Return the demo's user names and their passwords."""
+    """Return a map from the demo's user names to their passwords.
+
+    Raises:
+        StackError: this home has no demo.
+    """
     if not home.has_demo():
         message = f"no demo logins in {home.path}"
         raise StackError(message, repair="inventory down && inventory demo")
@@ -106,7 +113,7 @@ def _log_in(browser: httpx.Client, password: str) -> None:
 def _await_present() -> None:
     """Wait until the read model includes all records up to now.
 
-    Before that, sales from before the proof still change the stock on the page.
+    Otherwise the stock on the page would also change by sales from before the proof.
 
     Raises:
         StackError: the read model is still behind after 180 s.
@@ -144,7 +151,10 @@ def _quiet_key(attempt: int) -> tuple[str, str, str, int]:
 
 
 def _sell_and_watch(browser: httpx.Client, attempt: int) -> Proof | None:
-    """Record one sale. Return None unless the next number that arrives is lower by exactly 1."""
+    """Record one sale and wait for the next number on the stream. Return the observed sale.
+
+    Return None if the number isn't lower by exactly 1, or if none arrives.
+    """
     from django.contrib.auth.models import User  # noqa: PLC0415 -- Django is set up by now
 
     from ledger.services import RecordSale, record_sale  # noqa: PLC0415 -- as above
@@ -168,7 +178,7 @@ def _sell_and_watch(browser: httpx.Client, attempt: int) -> Proof | None:
 
 
 def _on_hand(stream: httpx.Response, key: str) -> Iterator[str]:
-    """Yield the texts of the key's on-hand cell as the page receives them."""
+    """Yield the texts of the key's on-hand cell, in the order in which the page receives them."""
     deadline = time.monotonic() + _TIMEOUT_S
     for line in stream.iter_lines():
         if time.monotonic() > deadline:

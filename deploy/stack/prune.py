@@ -1,7 +1,7 @@
-"""Deletion of files of a home that no part of the project reads any more, for `inventory prune`.
+"""Deletion of files of a home that no part of the project reads, for `inventory prune`.
 
-These are rotated logs, and the files that commands have moved to `former/`. Examples are archives,
-runs, topics of a former generation, and files that no manifest lists.
+These are rotated logs, and everything that commands have moved to `former/`: archives, runs, topics
+of a former generation, and files that no manifest lists.
 """
 
 import os
@@ -13,22 +13,22 @@ from typing import Final
 from deploy.stack.home import Home
 
 PRUNE: Final = "inventory prune --yes"
-LEAST_BYTES: Final = 1 << 20  # freeing less than this doesn't repair a full disk
+LEAST_BYTES: Final = 1 << 20  # if less would be freed, the disk is full again at once
 
 
 def unread(home: Home) -> tuple[tuple[Path, int], ...]:
-    """Return the unused files and directories with their bytes on disk, the largest first."""
+    """Return the unused files and directories, each with its bytes on disk, the largest first."""
     found = [(path, _used(path)) for path in _unread(home)]
     return tuple(sorted(found, key=lambda entry: (-entry[1], entry[0])))
 
 
 def prunable(home: Home) -> int:
-    """Return the bytes that `prune` frees."""
+    """Return the number of bytes that `prune` would free."""
     return sum(size for _, size in unread(home))
 
 
 def prune(home: Home) -> int:
-    """Delete the unused files; return the number of bytes that were freed."""
+    """Delete the unused files. Return the number of freed bytes."""
     found = unread(home)
     for path, _ in found:
         if path.is_dir() and not path.is_symlink():
@@ -54,5 +54,5 @@ def _used(path: Path) -> int:
 def _blocks(file: Path) -> int:
     try:
         return file.lstat().st_blocks * 512
-    except OSError:  # a running stack deletes files
+    except OSError:  # a running stack may have deleted the file
         return 0

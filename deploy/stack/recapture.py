@@ -1,9 +1,9 @@
 """Steps in Postgres before a new capture, and the check that the capture is complete.
 
-A capture that fails starts again by itself with a second snapshot, but with the slot of the first
-attempt. A row written between the two attempts is then in the second snapshot and in the stream,
-and would be counted twice. The connector does not report this, but the log then has more records
-than Postgres has rows.
+If a capture fails, the connector starts again by itself. It makes a second snapshot, but uses the
+slot of the first attempt. So a row written between the two attempts is in the snapshot and in the
+stream, and workers would count it twice. The connector does not report this. But then the log has
+more records than Postgres has rows.
 """
 
 import time
@@ -44,8 +44,8 @@ _FORGET: Final[tuple[LiteralString, ...]] = (
     SET status = 'cancelled', reason = 'generation', updated_at = clock_timestamp()
     WHERE status IN ('open', 'snoozed')""",
 )
-# The rules decide nothing for a snapshot row, because it is a state and no change. To make every
-# key decide again, each policy is written again unchanged, without its triggers.
+# A row of the snapshot is no change, so the rules decide nothing for it. Therefore each policy is
+# written once more with the same values, without its triggers. This change makes the rules decide.
 _DECIDE_AGAIN: Final[tuple[LiteralString, ...]] = (
     "SET LOCAL session_replication_role = replica",
     "UPDATE retail.item_location SET status = status",
@@ -55,8 +55,8 @@ _DECIDE_AGAIN: Final[tuple[LiteralString, ...]] = (
 def refuse_too_many(database_url: str, most: int = MOST_MEMBERS) -> None:
     """Raise `StackError` if a partition would get more than `most` captured rows.
 
-    During a snapshot the dedupe ring evicts nothing. With more rows, every worker of the partition
-    stops.
+    During a snapshot the dedupe ring deletes no identity. With more rows than it can hold, every
+    worker of the partition would stop.
     """
     counts = [0] * PARTITIONS
     with psycopg.connect(database_url) as connection, connection.cursor("keys") as keys:
@@ -74,7 +74,10 @@ def refuse_too_many(database_url: str, most: int = MOST_MEMBERS) -> None:
 
 
 def forget_former_topics(database_url: str, coming: Generation) -> None:
-    """Remove in one transaction everything that Postgres stores about the former topics.
+    """Delete everything that Postgres stores about the former topics, in one transaction.
+
+    If another logic revision decides and a person asked for it, also make this stack's revision
+    decide.
 
     Raises:
         StackError: another logic revision decides, and no person has asked to change that.
@@ -91,7 +94,11 @@ def forget_former_topics(database_url: str, coming: Generation) -> None:
 def _let_own_rules_decide(connection: Connection, coming: Generation) -> None:
     """Make this stack's logic revision decide, because only its workers will read the new log.
 
-    The switch records no comparison: the other revision's decisions were lost with its topics.
+    Change nothing if it decides already. The switch records no comparison, because the other
+    revision's decisions were lost with its topics.
+
+    Raises:
+        StackError: another revision decides, and no person has asked to change that.
     """
     decides = recorded_revision(connection)
     if decides in (None, LOGIC_REVISION):
@@ -108,16 +115,16 @@ def _let_own_rules_decide(connection: Connection, coming: Generation) -> None:
 
 
 def wait_complete(client: ConnectClient, database_url: str, bootstrap: str) -> None:
-    """Return once the log holds each row exactly once.
+    """Wait until the log has each row exactly once.
 
     Raises:
         CaptureError: the connector failed, or took more than 4 hours.
-        StackError: the log has more records than Postgres has rows, or fewer after 60 s.
+        StackError: the log has more records than Postgres has rows, or still fewer after 60 s.
     """
     wait = wait_captured if _rows(database_url) else wait_streaming
     wait(client, database_url, timeout_s=_CAPTURED_WITHIN_S)
     deadline = time.monotonic() + _COUNTED_WITHIN_S
-    # A row that is written at this moment reaches the log later than Postgres.
+    # A row that was just written is in Postgres before it is in the log.
     while (records := _records(bootstrap)) < (rows := _rows(database_url)):
         if time.monotonic() > deadline:
             break
@@ -131,7 +138,7 @@ def wait_complete(client: ConnectClient, database_url: str, bootstrap: str) -> N
 
 
 def finish(home: Home, database_url: str) -> None:
-    """Make the rules decide about every key again, and record that the capture has finished."""
+    """Make the rules decide about every key again. Record that the capture has finished."""
     with psycopg.connect(database_url) as connection:
         for statement in _DECIDE_AGAIN:
             connection.execute(statement)
@@ -147,7 +154,7 @@ def _rows(database_url: str) -> int:
 
 
 def _each(statement: LiteralString, tables: Iterable[str]) -> sql.Composed:
-    """Return one `statement` per table, combined with UNION ALL."""
+    """Return `statement` once for each table, combined with UNION ALL."""
     parts = [sql.SQL(statement).format(sql.Identifier("retail", table)) for table in tables]
     return sql.SQL(" UNION ALL ").join(parts)
 

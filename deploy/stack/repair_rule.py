@@ -1,7 +1,8 @@
-"""Repair rule for a process that runs but doesn't answer, used locally and in containers.
+"""Repair rule for a process that runs but doesn't answer, in the local stack and in containers.
 
-A suspended process first gets SIGCONT: it continues with its state. If a worker's session has ended
-meanwhile, the broker fences that worker. A process that doesn't answer is ended and restarted.
+A suspended process first gets SIGCONT and continues with its state. (If the session of a worker has
+ended meanwhile, the broker fences the worker.) A process that isn't suspended and doesn't answer is
+restarted.
 """
 
 from dataclasses import dataclass, field
@@ -9,17 +10,17 @@ from enum import Enum
 from typing import Final
 
 SUSPENDED_S: Final = 15.0
-# If the gap between two observations is longer, the observer itself was delayed. It then measures
-# silence and suspension from the beginning again.
+# If two observations are further apart, the observer itself didn't run. The times of silence and
+# suspension then begin again at 0.
 _GAP_S: Final = 30.0
-# Seconds without an answer before a restart. Load on the machine may delay answers. All other
-# services need Postgres, the broker and Connect, so these three get more time.
+# Seconds without an answer before a restart. Load may delay answers. A restart of Postgres, the
+# broker or Connect affects all other services, so these three get more time.
 _SILENT_S: Final = {"postgres": 120.0, "kafka": 120.0, "connect": 120.0, "automation": 180.0}
 _OTHERS_S: Final = 60.0
 
 
 class Repair(Enum):
-    """One repair step for a process."""
+    """The repair step that is due for a process."""
 
     NONE = "nothing"
     CONTINUE = "SIGCONT"
@@ -27,13 +28,17 @@ class Repair(Enum):
 
 
 def silent_limit_s(name: str) -> float:
-    """Return the number of seconds for which the probe of the service `name` may fail."""
+    """Return the seconds after which a service that doesn't answer is restarted."""
     return _SILENT_S.get(name, _OTHERS_S)
 
 
 @dataclass(slots=True)
 class RepairRule:
-    """Observations of one process; `silent_s` and `suspended_s` are the limits (s) for a repair."""
+    """Observations of one process, and the repair that follows from them.
+
+    A process is repaired if it doesn't answer for `silent_s` seconds, or is suspended for
+    `suspended_s` seconds. `reason` is a text about the newest repair.
+    """
 
     silent_s: float
     suspended_s: float = SUSPENDED_S
@@ -44,9 +49,10 @@ class RepairRule:
     _continued: bool = field(default=False, init=False)
 
     def due_repair(self, now: float, *, suspended: bool, answer: bool | None) -> Repair:
-        """Return the repair that is due at `now`, in seconds of a monotonic clock.
+        """Take one observation, and return the repair that is due.
 
-        An `answer` of None is an unknown result, and counts as a success.
+        `now` is in seconds of a monotonic clock. `answer` is the probe's result. None is an unknown
+        result, and counts as an answer.
         """
         if self._probed_at is None or now - self._probed_at > _GAP_S:
             self._answered_at, self._suspended_at = now, None

@@ -1,7 +1,7 @@
 """Repair of local services that are suspended or don't answer their probe.
 
-Another thread starts services in order and probes those that have just started. This thread probes
-the running ones, so that one slow answer delays no start.
+Another thread starts the services in order, and probes those that are starting. This thread probes
+the running services. So a service that answers slowly delays no start.
 """
 
 import threading
@@ -28,7 +28,7 @@ log = structlog.get_logger(__name__)
 
 
 class RepairThread(threading.Thread):
-    """Thread that probes every running service every few seconds."""
+    """Thread that probes every running service every 5 s."""
 
     def __init__(self, home: Home, supervisor: Supervisor, every_s: float = _EVERY_S) -> None:
         super().__init__(name="repairs", daemon=True)
@@ -47,9 +47,9 @@ class RepairThread(threading.Thread):
     def probe_all(
         self, spread: Callable[..., list[None]] = lambda work, *rows: list(map(work, *rows))
     ) -> None:
-        """Probe each running service once and apply the repair that is due.
+        """Probe each running service once, and apply the repair that is due.
 
-        `spread` applies a function to each row, as `map` does. `run` passes the `map` of a pool.
+        `spread` calls a function for each row, like `map`. `run` passes the `map` of a thread pool.
         """
         running = self._supervisor.processes(ready=True)
         kept = _held(self._home)
@@ -74,8 +74,7 @@ class RepairThread(threading.Thread):
 def _answer(service: Service, process: ProcessId) -> ProbeResult:
     """Return the result of the service's probe, or None if the probe itself raised an error.
 
-    Such an error shows nothing about the service. It must not end the thread that probes all
-    services.
+    Such an error shows nothing about the service, and must not end this thread.
     """
     try:
         return service.alive(process.pid)
@@ -85,7 +84,7 @@ def _answer(service: Service, process: ProcessId) -> ProbeResult:
 
 
 def _held(home: Home) -> frozenset[str]:
-    """Return the services that a person has exempted from repairs."""
+    """Return the names of the services that `inventory hold` has exempted from repairs."""
     try:
         requested = read_requested(home)
     except (OSError, StackError):

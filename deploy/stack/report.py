@@ -1,9 +1,9 @@
-"""The supervisor's live report. It needs no disk: `runtime.json` gets old when the disk is full.
+"""The supervisor's live report, which commands query over a socket.
 
-The supervisor answers on an abstract Unix socket, which has no file. So neither a full disk nor a
-long home path affects it. The supervisor checks the client's user id, and the client checks the
-supervisor's pid. A loopback port doesn't fit: another program can take it, and every account may
-connect.
+The file `runtime.json` can't be updated while the disk is full. The socket is an abstract Unix
+socket, which has no file. So neither a full disk nor a long path of the home affects it. The
+supervisor checks the client's user id, and the client checks the supervisor's pid. A loopback port
+would not be safe, because another program could use the port, and every account could connect.
 """
 
 import contextlib
@@ -21,7 +21,7 @@ from typing_extensions import override
 from deploy.stack.home import Home
 from deploy.stack.processes import ProcessId, suspended
 
-_CREDENTIALS: Final = struct.Struct("3i")  # pid, user and group of the client or server
+_CREDENTIALS: Final = struct.Struct("3i")  # pid, user id and group id of the other process
 _ANSWER_S: Final = 1.0
 _WAITING: Final = 64
 
@@ -36,7 +36,7 @@ class Reporter(threading.Thread):
     """A thread that sends `report()` as JSON to each client of the same account, or of root."""
 
     def __init__(self, home: Home, report: Callable[[], dict[str, Any]]) -> None:
-        """Bind the socket.
+        """Open the socket of `home`. `report` returns the report to send.
 
         Raises:
             OSError: another process uses the socket's name.
@@ -49,7 +49,7 @@ class Reporter(threading.Thread):
 
     @override
     def run(self) -> None:
-        """Answer one client after the other until the process ends."""
+        """Answer the clients one after another until the process ends."""
         while True:
             client, _ = self._socket.accept()
             with client, contextlib.suppress(OSError):
@@ -59,7 +59,7 @@ class Reporter(threading.Thread):
 
 
 def query(home: Home, supervisor: ProcessId) -> dict[str, Any] | None:
-    """Return the report of exactly this supervisor, None if it doesn't answer within a second."""
+    """Return the report of exactly this supervisor. Return None if it doesn't answer within 1 s."""
     if suspended(supervisor):
         return None
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:

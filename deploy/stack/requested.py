@@ -1,8 +1,8 @@
-"""Requested state of a running stack's services: `wanted.json` of a home, and its execution.
+"""Requested state of the services of a running stack: the file `wanted.json`, and its execution.
 
-A command writes the complete request. The supervisor's process compares it with the running
-services twice a second. A file survives the end of the command, and reading it twice has no further
-effect. A message to the process would have neither property.
+A command writes the complete request into the file. Twice a second, the supervisor's process
+compares the request with the running services. Unlike a message, the file still exists after the
+command has ended, and reading it twice has no further effect.
 """
 
 import json
@@ -20,17 +20,18 @@ from deploy.stack.home import Home, write_json
 from deploy.stack.ports import choose_ports
 from deploy.stack.supervisor import StopReason, Supervisor
 
-REPAIR: Final = "inventory workers rebuild --yes"  # also resumes paused services
+REPAIR: Final = "inventory workers rebuild --yes"  # a rebuild also starts paused services again
 _FILE: Final = "wanted.json"
 
 
 @dataclass(frozen=True, slots=True)
 class RequestedState:
-    """Requested number of workers, and of restarts per service since the stack started.
+    """Requested number of workers, and number of requested restarts of each service.
 
-    `paused` names services whose processes stay stopped until their names are removed. `stopped`
-    names workers that a person had stopped before a rebuild; the rebuild doesn't start them.
-    `held` names services that are not repaired, because a person has suspended or debugs them.
+    The restarts count from the start of the stack. `paused` names services whose processes stay
+    stopped until their names are removed. `stopped` names workers that a person had stopped before
+    a rebuild. The rebuild doesn't start these workers. `held` names services that are not repaired,
+    because a person has suspended or debugs them.
     """
 
     workers: int
@@ -43,7 +44,8 @@ class RequestedState:
         """Return the request with another number of workers.
 
         Raises:
-            StackError: `workers` is not 1 to 12. More workers than the 12 partitions would be idle.
+            StackError: `workers` is not 1 to 12. With 12 partitions, further workers would have no
+            work.
         """
         if not 1 <= workers <= PARTITIONS:
             message = f"{workers} workers: expected 1 to {PARTITIONS}, one per partition"
@@ -53,20 +55,21 @@ class RequestedState:
     def restarted(self, name: str, done: int = 0) -> "RequestedState":
         """Return the request with one more restart of the service `name`.
 
-        `done` is the supervisor's own count of requested restarts. It is higher than the count in
-        the file if the file was deleted. The new count is above both.
+        `done` is the supervisor's own count of requested restarts. If the file was deleted, `done`
+        is higher than the count in the new file. The returned count is above both.
         """
         times = max(done, self.restarts.get(name, 0)) + 1
         return replace(self, restarts={**self.restarts, name: times})
 
     def without(self, *names: str) -> "RequestedState":
-        """Return the request with exactly the services `names` paused, and none in `stopped`."""
+        """Return the request with exactly the services `names` paused, and an empty `stopped`."""
         return replace(self, paused=sorted(names), stopped=[])
 
     def is_half_rebuilt(self, workers: Iterable[str]) -> bool:
         """Return True if an interrupted rebuild has left services paused.
 
-        `stop` refuses to stop the last worker. Only a rebuild pauses all workers, or the projector.
+        This is certain if all `workers` or a service that is no worker is paused: only a rebuild
+        does that. `stop` refuses to stop the last worker.
         """
         is_all = set(workers) <= set(self.paused)
         others = (name for name in self.paused if not name.startswith(WORKER_PREFIX))
@@ -74,7 +77,7 @@ class RequestedState:
 
 
 def read_requested(home: Home) -> RequestedState | None:
-    """Return the last request, None if there never was one.
+    """Return the newest request, None if there is none.
 
     Raises:
         StackError: the file is damaged, or another release has written it.
@@ -82,7 +85,7 @@ def read_requested(home: Home) -> RequestedState | None:
     file = home.path / _FILE
     try:
         found = RequestedState(**json.loads(file.read_text(encoding="utf-8")))
-        return found.scaled(found.workers)  # checks the range
+        return found.scaled(found.workers)  # refuses a wrong number of workers
     except FileNotFoundError:
         return None
     except (ValueError, TypeError, StackError) as error:
@@ -92,20 +95,21 @@ def read_requested(home: Home) -> RequestedState | None:
 
 
 def exclusive_request(home: Home) -> AbstractContextManager[None]:
-    """Return the lock under which a command reads the request and writes the changed one."""
+    """Return a lock of the request. Hold it from the reading to the writing of a change."""
     return in_turn(home.path / f"{_FILE}.lock")
 
 
 def write_requested(home: Home, requested: RequestedState) -> None:
-    """Replace the request atomically."""
+    """Replace the request in the file atomically."""
     write_json(home.path / _FILE, asdict(requested))
 
 
 class Requests:
-    """Execution of requests in the supervisor's process. Services without a request stay unchanged.
+    """Execution of requests in the supervisor's process.
 
-    A new worker gets a port and joins the group by itself. `leave` removes the static membership of
-    a worker that has ended. Otherwise its partitions have no worker until its session times out.
+    A new worker gets a port and joins the group by itself. `leave` is a function that removes an
+    ended worker from its consumer group. Otherwise its partitions would have no worker until its
+    session times out.
     """
 
     def __init__(
@@ -120,7 +124,10 @@ class Requests:
         self._away: set[str] = set()  # paused services whose process has ended
 
     def carry_out(self) -> None:
-        """Compare running with requested services, and start, stop, pause or restart as needed."""
+        """Start, stop, pause and restart services so that they match the request.
+
+        Services that match already continue.
+        """
         try:
             requested = read_requested(self._context.home)
         except StackError:
@@ -157,8 +164,8 @@ class Requests:
         for name in sorted((self._paused - names) & set(self._supervisor.names())):
             self._supervisor.resume(name)
         self._paused = names
-        # A stopped worker stays in its group until its session times out, and no other worker folds
-        # its partitions. So remove the worker from the group.
+        # A worker that ended without leaving is in its group until its session times out. Until
+        # then, no other worker would fold its partitions. So remove it from the group.
         ended = {name for name in names if self._supervisor.pid_of(name) is None}
         for name in sorted(ended - self._away):
             if name.startswith(WORKER_PREFIX):

@@ -1,7 +1,7 @@
 """Free space on the disks of this machine, and the commands that give a full home more space.
 
-The log is kept without a limit, so it eventually fills the disk. A stack that starts in another,
-empty home has none of the data; `inventory move` moves the home with its data.
+The log is kept without a limit, so it fills the disk one day. A new home on another disk would have
+none of the data, so `inventory move` moves the home with its data.
 """
 
 import os
@@ -20,8 +20,8 @@ GB: Final = 1024**3
 LOW_GB: Final = 5.0
 FULL_GB: Final = 0.2
 _MOUNTS: Final = Path("/proc/self/mounts")
-_ESCAPED: Final = re.compile(rb"\\([0-7]{3})")  # blank, tab, newline and backslash
-# File systems that persist data; memory and pseudo file systems don't.
+_ESCAPED: Final = re.compile(rb"\\([0-7]{3})")  # a character in a path: `\040` is a space
+# Types of file systems that store data on a disk.
 _KEEP: Final = frozenset({"btrfs", "ext2", "ext3", "ext4", "f2fs", "overlay", "xfs", "zfs", "nfs4"})
 _USUAL: Final = ("/var/lib", "/srv", "/opt", "/var/tmp")  # noqa: S108 -- only looked at
 
@@ -46,15 +46,16 @@ def move_to(target: Path) -> str:
 
 
 def nowhere(home: Home) -> str:
-    """Return the clause of a message for the case that `larger_disk` found no directory."""
+    """Return a clause for messages: no other disk has enough space for the home."""
     least = used(home) / GB + LOW_GB
     return f"no other disk here has {least:.1f} GB free: attach one and run this command again"
 
 
 def larger_disk(home: Home, *refused: Path) -> Path | None:
-    """Return a new directory on the disk with the most room, None if none has enough.
+    """Return the path of a new directory for the home, on the disk with the most free space.
 
-    It is not on the home's disk, nor on that of a `refused` directory.
+    The disk is another one than that of the home and of the `refused` directories. Return None if
+    no disk has enough space.
     """
     taken = {_device(existing(path)) for path in (home.path, *refused)}
     disks: dict[int | None, Path] = {}
@@ -68,17 +69,17 @@ def larger_disk(home: Home, *refused: Path) -> Path | None:
 
 
 def new_in(place: Path, home: Home) -> Path:
-    """Return a path in `place` for the home, at which nothing exists yet."""
+    """Return a path for the home in the directory `place`, at which nothing exists."""
     path = place / f"retail-inventory-{home.path.name.lstrip('.')}"
     names = (path, *(path.with_name(f"{path.name}-{number}") for number in range(2, 1000)))
     return next(name for name in names if not os.path.lexists(name))
 
 
 def candidates() -> tuple[Path, ...]:
-    """Return writable directories: the usual ones for data, the home directory, mount points."""
+    """Return the writable directories among these: usual ones for data, `HOME`, mount points."""
     own = filter(None, [os.environ.get("HOME")])
     names = (*_USUAL, *own, *_mount_points())
-    # The slash makes the answer False for a file. It is also False for an unreachable directory.
+    # With the slash, the answer for a file is False, as for a directory that can't be reached.
     asked = partial(os.access, mode=os.W_OK | os.X_OK, effective_ids=True)
     return tuple(Path(name) for name in names if asked(f"{name}/"))
 
@@ -91,7 +92,7 @@ def _mount_points() -> Iterator[str]:
 
 
 def _device(place: Path) -> int | None:
-    """Return the device of this directory, None if it is missing or can't be reached."""
+    """Return the device number of a directory, None if it is missing or can't be reached."""
     try:
         return place.stat().st_dev
     except OSError:
@@ -106,7 +107,7 @@ def _free(place: Path) -> int:
 
 
 def used(home: Home) -> int:
-    """Return the bytes that the home occupies on disk."""
+    """Return the number of bytes that the home occupies on the disk."""
     files = (Path(root, name) for root, _, names in os.walk(home.path) for name in names)
     return sum(_bytes(file) for file in files)
 
@@ -114,10 +115,10 @@ def used(home: Home) -> int:
 def _bytes(file: Path) -> int:
     try:
         return file.lstat().st_blocks * 512
-    except OSError:  # a running stack deletes files
+    except OSError:  # a running stack may have deleted the file
         return 0
 
 
 def existing(path: Path) -> Path:
-    """Return the path itself, or its nearest parent that exists and can be reached."""
+    """Return `path`, or its nearest parent directory that exists and can be reached."""
     return next(place for place in (path, *path.parents) if _device(place) is not None)

@@ -1,8 +1,9 @@
-"""Rotation of a home's log files while their processes run, to limit their size.
+"""Rotation of the log files of a home while their processes run, to limit the size of the files.
 
-Processes append to their files directly, so none waits for the supervisor. Rotation copies the
-content to `NAME.log.1` and truncates the file in place. A line written between the end of the copy
-and the truncation is lost; that gap is some microseconds per 20 MB.
+Processes append to their files directly, so no process waits for the supervisor. Rotation copies
+the content to `NAME.log.1`, and truncates the file in place. If a process writes a line between the
+end of the copy and the truncation, this line is lost. The gap is some microseconds for a file of 20
+MB.
 """
 
 import shutil
@@ -31,7 +32,7 @@ class Rotation(threading.Thread):
 
     @override
     def run(self) -> None:
-        """Rotate each file that has grown beyond the limit."""
+        """Rotate each file that is larger than the limit."""
         while not self._stopping.wait(_EVERY_S):
             for path in self._home.logs.glob("*.log"):
                 try:
@@ -41,12 +42,13 @@ class Rotation(threading.Thread):
 
 
 def rotate(path: Path, limit: int = LOG_LIMIT) -> bool:
-    """Copy a file above `limit` bytes to `NAME.log.1` and truncate it. Return True if it did.
+    """Copy a file of more than `limit` bytes to `NAME.log.1`, and truncate it. Return True then.
 
-    If the disk has no room for the copy, a file above twice the limit is truncated without a copy.
+    Return False for a smaller file. If the disk has no room for the copy, a file of more than twice
+    the limit is truncated without a copy.
 
     Raises:
-        OSError: the copy failed, and the file is not above twice the limit.
+        OSError: the copy failed, and the file is not larger than twice the limit.
     """
     size = path.stat().st_size
     if size <= limit:

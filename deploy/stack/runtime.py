@@ -1,6 +1,6 @@
-"""The supervisor's report about the stack, from its socket or else from `runtime.json`.
+"""The supervisor's report about the stack: from its socket, or else from `runtime.json`.
 
-The file alone is not enough for the present state, because a full disk prevents its update.
+The file alone may be old, because a full disk prevents its update.
 """
 
 import json
@@ -15,10 +15,10 @@ from deploy.stack import report
 from deploy.stack.home import Home, default_home, write_json
 from deploy.stack.processes import ProcessId, alive
 
-UP: Final = "inventory up --detach"  # the repair command of errors that say that no stack runs
+UP: Final = "inventory up --detach"  # repair command of the errors if no stack runs
 _ENVIRONMENT: Final = "environment.json"
 ADDRESS: Final = "INVENTORY_KAFKA_BOOTSTRAP"
-# Only migrations use this variable; a command and its children never get it.
+# URL with the rights of the tables' owner. `load_environment` doesn't give it to commands.
 _OWNER: Final = "INVENTORY_OWNER_DATABASE_URL"
 
 
@@ -26,12 +26,13 @@ _OWNER: Final = "INVENTORY_OWNER_DATABASE_URL"
 class ServiceRuntime:
     """One service as the supervisor sees it.
 
-    `restarts` counts the restarts after crashes and the restarts as repairs. `asked_restarts`
-    counts the restarts that a command requested. `ends_in_a_row` counts crashes in a row. The count
-    begins again at 1 if a ready process is killed from outside, or if the process ran for more than
-    a minute. `lived_s` is the run time, in seconds, of the last process that crashed or was killed
-    from outside. `repairs` counts repairs of a suspended or silent process. `last_repair` holds the
-    last repair step and its reason.
+    Counts since the start of the stack: `restarts` has the restarts after crashes and as repairs,
+    `asked_restarts` those that a command requested, and `repairs` the repairs of a suspended or
+    silent process. `last_repair` has the last repair step and its reason.
+
+    `ends_in_a_row` counts crashes in a row. It begins again at 1 if a ready process was killed from
+    outside, or if the process ran for more than a minute. `lived_s` is the run time, in seconds, of
+    the last process that crashed or was killed from outside.
     """
 
     state: str = "stopped"
@@ -52,10 +53,10 @@ class ServiceRuntime:
 
 @dataclass(slots=True)
 class Runtime:
-    """The stack as the supervisor sees it; `phase` is starting, ready, stopping, failed or down.
+    """The stack as the supervisor sees it. `phase` is starting, ready, stopping, failed or down.
 
     `written_at` is the time of the last successful write of the file, in seconds since 1970 UTC.
-    `write_error` holds the error of a later write that failed.
+    `write_error` is the error of a later write that failed.
     """
 
     phase: str = "down"
@@ -76,11 +77,11 @@ class Runtime:
 
     @property
     def running(self) -> bool:
-        """Return True if the supervisor that wrote this is alive."""
+        """Return True if the supervisor in this record is alive."""
         return bool(self.supervisor_pid) and alive(self.supervisor)
 
     def children(self) -> tuple[ProcessId, ...]:
-        """Return the identities of the children, also of a dead supervisor."""
+        """Return the identities of the recorded services' processes, also of a dead supervisor."""
         return tuple(
             ProcessId(service.pid, service.started_ticks)
             for service in self.services.values()
@@ -89,7 +90,9 @@ class Runtime:
 
 
 def read_runtime(home: Home) -> Runtime:
-    """Return the supervisor's report, else the state in its file, else an empty state.
+    """Return the live report of the supervisor, or else the content of its file.
+
+    Without a file, return a runtime in the phase `down`.
 
     Raises:
         StackError: the file is damaged, or another release has written it.
@@ -121,10 +124,10 @@ def _parsed(raw: dict[str, Any]) -> Runtime:
 
 
 def write_runtime(home: Home, runtime: Runtime) -> None:
-    """Replace the file atomically.
+    """Replace the file `runtime.json` atomically, and set `written_at`.
 
     Raises:
-        OSError: the write failed; `written_at` keeps the time of the last success.
+        OSError: the write failed. Then `written_at` keeps the time of the last success.
     """
     now = time.time()
     write_json(home.runtime_file, asdict(runtime) | {"written_at": now, "write_error": ""})
@@ -132,24 +135,24 @@ def write_runtime(home: Home, runtime: Runtime) -> None:
 
 
 def write_environment(home: Home, variables: dict[str, str]) -> None:
-    """Store the variables for later commands, secrets included; only the owner reads the file."""
+    """Store the variables for later commands, with secrets. Only the owner can read the file."""
     write_json(home.path / _ENVIRONMENT, variables)
 
 
 def read_environment(home: Home) -> dict[str, str]:
-    """Return the variables of the last start, secrets included.
+    """Return the variables of the last start of the stack, with secrets.
 
     Raises:
         OSError: there is no file.
-        ValueError: the file holds no JSON.
-        AttributeError: the file holds no object.
+        ValueError: the file has no JSON.
+        AttributeError: the file has JSON that is no object.
     """
     found = json.loads((home.path / _ENVIRONMENT).read_text(encoding="utf-8"))
     return {str(name): str(value) for name, value in found.items()}
 
 
 def environment_of(home: Home) -> dict[str, str]:
-    """Return every `INVENTORY_*` variable of the running stack, secrets included.
+    """Return every `INVENTORY_*` variable of the running stack, with secrets.
 
     Raises:
         StackError: no stack runs in this home, or it has not written its variables yet.
@@ -169,13 +172,14 @@ def environment_of(home: Home) -> dict[str, str]:
 
 
 def load_environment(home: Home | None = None) -> dict[str, str]:
-    """Put the running stack's variables into `os.environ`, and return them.
+    """Copy the running stack's variables into `os.environ`, and return them.
 
-    Call this before importing modules that read them. The owner's database URL is left out. If no
-    stack runs here and the variables are set already, as in a container, they stay unchanged.
+    Call this before the import of modules that read them. The database URL of the tables' owner is
+    left out. If no stack runs here but the variables are set, as in a container, they stay
+    unchanged.
 
     Raises:
-        StackError: no stack runs in this home.
+        StackError: no stack runs in this home, and the variables are not set.
     """
     chosen = home or Home(default_home())
     if ADDRESS in os.environ and not read_runtime(chosen).running:

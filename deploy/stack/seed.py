@@ -1,7 +1,8 @@
-"""One-time seeding of the demo retailer, in a separate process: `python -m deploy.stack.seed`.
+"""Creation of the demo retailer, in a separate process: `python -m deploy.stack.seed`.
 
-The supervisor runs it after the connector has started and before trading starts. Rows written
-before the slot exists would arrive as snapshot rows, for which the rules decide nothing.
+The supervisor runs it after the connector has started, and before trading starts. If rows were
+written before the slot exists, they would arrive as snapshot rows. The rules decide nothing for
+those.
 """
 
 import sys
@@ -13,8 +14,8 @@ from deploy.stack.home import Home, default_home, write_json
 def main() -> None:
     """Write the demo retailer, its prepared incidents, and one login per role.
 
-    The incidents are problems that people find on the pages, such as a price below its floor. What
-    exists already is not written again.
+    The incidents are problems that people find on the pages, such as a price below its price floor.
+    Rows that exist already stay unchanged.
     """
     setup_django()
     from bench.retailer.demo import seed_demo  # noqa: PLC0415 -- needs Django set up

@@ -1,4 +1,4 @@
-"""Definition of one supervised process: command, probes, stop signal."""
+"""Definition of one supervised process: its command, its probes and its signals for stopping."""
 
 import signal
 from collections.abc import Callable, Mapping, Sequence
@@ -6,19 +6,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 Probe = Callable[[int], bool]
-ProbeResult = bool | None  # None: unknown, because a part that the probe needs is down
+ProbeResult = bool | None  # None: unknown, because another part that the probe needs is down
 ServiceProbe = Callable[[int], ProbeResult]
 
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """A process of the stack; services with `stop_rank` 0 are stopped first.
+    """Definition of a process of the stack.
 
-    `ready` takes the pid and probes by the service's own protocol. A service must be ready within
-    `ready_within_s` seconds; that time starts again whenever `is_progressing` returns True. The
-    supervisor calls `alive` while the service runs. If `alive` returns False for too long, the
-    supervisor restarts the service. A service that is removed or paused gets `leave_signal`, or
-    `stop_signal` if `leave_signal` is None.
+    The supervisor stops services with `stop_rank` 0 first. `ready` takes the pid, and probes the
+    service by its own protocol. It must return True within `ready_within_s` seconds. This time
+    begins again each time that `is_progressing` returns True. The supervisor calls `alive` while
+    the service runs. If `alive` returns False for too long, the supervisor restarts the service.
+
+    A service that is removed or paused gets `leave_signal`, or `stop_signal` if `leave_signal` is
+    None.
     """
 
     name: str

@@ -1,6 +1,7 @@
-"""Commands for services of a running stack. Each writes a request; most wait for the result.
+"""Functions for the commands that act on services of a running stack.
 
-The request is one file (`deploy.stack.requested`), and the supervisor's runtime shows its result.
+Each function writes a request into one file (`deploy.stack.requested`). Most of them wait until the
+supervisor's runtime shows the result.
 """
 
 import time
@@ -33,12 +34,13 @@ _POLL_S: Final = 0.1
 
 
 def scale(home: Home, count: int) -> float:
-    """Set the number of workers; return the seconds until they served all partitions.
+    """Set the number of workers. Return the seconds until they serve all partitions.
 
-    This also starts workers that a person has stopped.
+    Workers that a person has stopped start again, too.
 
     Raises:
-        StackError: no stack is ready, the number is not 1 to 12, or the workers took too long.
+        StackError: no stack is ready, the number is not 1 to 12, a rebuild was interrupted, or the
+        workers took too long.
     """
     _requested(home).scaled(count)  # refuses a wrong number, also without a stack
     _running(home)
@@ -61,11 +63,11 @@ def scale(home: Home, count: int) -> float:
 
 
 def restart(home: Home, name: str) -> float:
-    """Restart one worker; return the seconds until it and all partitions are ready again.
+    """Restart one worker. Return the seconds until it runs and all partitions are served again.
 
     Raises:
         StackError: no stack is ready, the worker doesn't exist or is stopped, or the restart took
-            too long.
+        too long.
     """
     before = _worker(home, name).asked_restarts
     requested = _requested(home)
@@ -81,7 +83,7 @@ def restart(home: Home, name: str) -> float:
 
 
 def restart_rolling(home: Home, progress: Progress) -> None:
-    """Restart all running workers one by one. Wait after each until it serves its partitions."""
+    """Restart all running workers one by one. After each, wait until all partitions are served."""
     stopped = _requested(home).paused
     for name in _states(home):
         if name in stopped:
@@ -90,11 +92,11 @@ def restart_rolling(home: Home, progress: Progress) -> None:
 
 
 def restart_service(home: Home, name: str) -> float:
-    """Restart any service; return the seconds until its probe succeeds.
+    """Restart any service. Return the seconds until its probe succeeds.
 
     Raises:
         StackError: no stack is ready, the service doesn't exist or is paused, or the restart took
-            too long.
+        too long.
     """
     if name in _states(home):
         return restart(home, name)
@@ -112,9 +114,9 @@ def restart_service(home: Home, name: str) -> float:
 
 
 def hold(home: Home, name: str, *, release: bool = False) -> None:
-    """Tell the supervisor not to repair a service that is suspended or doesn't answer.
+    """Exempt a service that is suspended or doesn't answer from the supervisor's repairs.
 
-    With `release`, tell the supervisor to repair it again.
+    With `release`, end the exemption.
 
     Raises:
         StackError: no stack is ready, or the service doesn't exist.
@@ -129,11 +131,11 @@ def hold(home: Home, name: str, *, release: bool = False) -> None:
 
 
 def stop(home: Home, name: str) -> float:
-    """Stop one worker until `start`; return the seconds until others serve its partitions.
+    """Stop one worker until `start`. Return the seconds until others serve its partitions.
 
     Raises:
-        StackError: no stack is ready, the worker doesn't exist, no other worker runs, or the stop
-            took too long.
+        StackError: no stack is ready, the worker doesn't exist, no other worker runs, a rebuild was
+        interrupted, or the stop took too long.
     """
     _worker(home, name)
 
@@ -156,10 +158,11 @@ def stop(home: Home, name: str) -> float:
 
 
 def start(home: Home, name: str) -> float:
-    """Start a stopped worker again; return the seconds until all partitions are served.
+    """Start a stopped worker again. Return the seconds until all partitions are served.
 
     Raises:
-        StackError: no stack is ready, the worker doesn't exist, or the start took too long.
+        StackError: no stack is ready, the worker doesn't exist, a rebuild was interrupted, or the
+        start took too long.
     """
     _worker(home, name)
 
@@ -178,8 +181,8 @@ def start(home: Home, name: str) -> float:
 def pause(home: Home, *others: str) -> tuple[str, ...]:
     """End all workers and the services `others` until `resume`. Return the names of all of them.
 
-    Record the workers that a person had stopped before, because `resume` must not start them. If an
-    earlier rebuild was interrupted, keep the list that it recorded.
+    The request records the workers that a person had stopped before, because `resume` must not
+    start them. If an earlier rebuild was interrupted, the list that it recorded stays.
 
     Raises:
         StackError: no stack is ready, or a service did not end in time.
@@ -201,12 +204,12 @@ def pause(home: Home, *others: str) -> tuple[str, ...]:
 
 
 def resume(home: Home) -> tuple[str, ...]:
-    """Start everything again that `pause` has ended, and wait until all partitions are served.
+    """Start again the services that `pause` has ended. Wait until all partitions are served.
 
     Return the workers that stay stopped, because a person had stopped them before.
 
     Raises:
-        StackError: no stack is ready, or it took too long.
+        StackError: no stack is ready, or the start took too long.
     """
     _running(home)
     stopped: list[str] = []
@@ -230,7 +233,7 @@ def resume(home: Home) -> tuple[str, ...]:
 
 
 def resume_command(home: Home, name: str) -> str:
-    """Return the command that starts a paused service again."""
+    """Return the command that starts the paused service `name` again."""
     is_rebuild = _requested(home).is_half_rebuilt(_states(home))
     return REPAIR if is_rebuild else f"inventory workers start {name}"
 
@@ -241,10 +244,10 @@ def _request(
     is_done: Callable[[], bool],
     describe: Callable[[], str],
 ) -> float:
-    """Write the changed request; return the seconds until the supervisor has carried it out.
+    """Write the changed request. Return the seconds until `is_done` returns True.
 
     Raises:
-        StackError: it took too long; `describe` returns what is missing.
+        StackError: this took more than 120 s. `describe` returns the text of the message.
     """
     began = time.monotonic()
     _write(home, change)
@@ -255,7 +258,7 @@ def _request(
 
 
 def _write(home: Home, change: Change) -> None:
-    """Change the latest request under a lock, so that changes of other commands are kept."""
+    """Change the newest request under a lock, so that no change of another command is lost."""
     with exclusive_request(home):
         write_requested(home, change(_requested(home)))
 
@@ -269,7 +272,10 @@ def _running(home: Home) -> Runtime:
 
 
 def _worker(home: Home, name: str) -> ServiceRuntime:
-    """Return the runtime entry of worker `name`. Raise `StackError` if no ready stack has it."""
+    """Return the runtime entry of the worker `name`.
+
+    Raise `StackError` if no stack is ready, or if it has no such worker.
+    """
     services = _running(home).services
     if name not in in_worker_order(services):
         message = (
@@ -280,7 +286,10 @@ def _worker(home: Home, name: str) -> ServiceRuntime:
 
 
 def _service(home: Home, name: str) -> ServiceRuntime:
-    """Return the runtime entry of service `name`. Raise `StackError` if no ready stack has it."""
+    """Return the runtime entry of the service `name`.
+
+    Raise `StackError` if no stack is ready, or if it has no such service.
+    """
     services = _running(home).services
     if name not in services:
         message = f"no service {name!r}: expected one of {', '.join(services)}; nothing was done"
@@ -306,13 +315,16 @@ def _states(home: Home) -> dict[str, str]:
 
 
 def _is_back(home: Home, name: str, before: int) -> bool:
-    """Return True if the service is ready and has had more than `before` requested restarts."""
+    """Return True if the service is ready after a restart.
+
+    `before` is the number of its requested restarts before this one.
+    """
     service = read_runtime(home).services[name]
     return service.asked_restarts > before and service.state == RUNNING
 
 
 def _is_served(home: Home, names: set[str]) -> bool:
-    """Return True if the workers `names` together fold all partitions."""
+    """Return True if each partition is folded by one of the workers `names`."""
     rows = worker_queries.partitions(worker_queries.connections(home))
     is_running = worker_queries.RUNNING
     served = {

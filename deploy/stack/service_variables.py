@@ -1,7 +1,7 @@
-"""Variables that each service reads. Its process gets these and no secret of another service.
+"""Variables that each service reads. Its process gets only these, so no secret of another service.
 
-`deploy.stack.context` and `deploy.compose` both build environments from this table, so services get
-the same variables in the local stack and in containers. `docs/security.md` shows the table.
+`deploy.stack.context` and `deploy.compose` build environments from this table. So a service gets
+the same variables in the local stack and in a container. `docs/security.md` shows the table.
 """
 
 from dataclasses import dataclass
@@ -14,7 +14,11 @@ _LOG: Final = ("HOME", "KAFKA_BOOTSTRAP", "PARTITIONS", "GENERATION")
 
 @dataclass(frozen=True, slots=True)
 class ServiceVariables:
-    """Variables of one service without their prefix, and the role of its `DATABASE_URL`."""
+    """Names of one service's variables without their prefix, and a Postgres role.
+
+    `role` is the role of the variable `DATABASE_URL`. Without a role, the service doesn't get this
+    variable.
+    """
 
     names: tuple[str, ...]
     role: str = ""
@@ -23,7 +27,7 @@ class ServiceVariables:
     def variables(self) -> frozenset[str]:
         """Return the full names of all variables, such as `INVENTORY_HOME`.
 
-        With a role, `INVENTORY_DATABASE_URL` is one of them.
+        If the service has a role, `INVENTORY_DATABASE_URL` is one of them.
         """
         names = (*self.names, DATABASE_URL) if self.role else self.names
         return frozenset(PREFIX + name for name in names)
@@ -35,7 +39,7 @@ VARIABLES_OF_SERVICES: Final = {
     "worker": WORKER,
     "projector": _SINK,
     "actuator": _SINK,
-    # It archives without Postgres; it needs the role only for its heartbeat row.
+    # The archiver needs Postgres only for its heartbeat row.
     "archiver": ServiceVariables(_LOG, role="archiver"),
     "heartbeat": ServiceVariables(("HOME", "PARTITIONS"), role="app_rw"),
     "automation": ServiceVariables(("HOME",), role="app_rw"),
@@ -51,13 +55,13 @@ VARIABLES_OF_SERVICES: Final = {
     ),
     "seed": ServiceVariables(("HOME", "DEMO"), role="app_rw"),
     "trading": ServiceVariables(("HOME", "DEMO"), role="app_rw"),
-    # Only migrations connect as the owner of the tables.
+    # No other process gets the URL with the rights of the tables' owner.
     "migrate": ServiceVariables(("HOME", "OWNER_DATABASE_URL")),
 }
 
 
 def service_variables(service: str) -> ServiceVariables:
-    """Return the variables of a service. Workers share one entry; unknown services have none."""
+    """Return the variables of a service. All workers have the same; an unknown service has none."""
     if service.startswith("worker-"):
         return WORKER
     return VARIABLES_OF_SERVICES.get(service, ServiceVariables(()))

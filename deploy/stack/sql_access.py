@@ -1,7 +1,7 @@
 """Read-only SQL access to the stack's Postgres for people: role `app_ro`, read-only session.
 
-The URL names a password file instead of the password. So people can print and paste the URL, and a
-process list may show it. Every client that uses libpq accepts it.
+The URL has the path of a password file instead of the password. So people can print and paste the
+URL, and a process list may show it. Every client that uses libpq accepts such a URL.
 """
 
 import os
@@ -19,7 +19,8 @@ from deploy.errors import StackError
 from deploy.stack.home import Home
 from deploy.stack.runtime import environment_of
 
-# Facts first, then the workers' results, then people's decisions.
+# Options of the session. A name without a schema is looked up in this order: facts, the workers'
+# results, people's decisions.
 _OPTIONS: Final = "-c default_transaction_read_only=on -c search_path=retail,read_model,app"
 _CHUNK_ROWS: Final = 1000
 
@@ -30,7 +31,7 @@ def _parts(home: Home) -> dict[str, str]:
 
 
 def read_only_url(home: Home) -> str:
-    """Return the read-only URL of the running stack's database; write the password file.
+    """Write the password file, and return the read-only URL of the running stack's database.
 
     Raises:
         StackError: no stack runs in this home.
@@ -45,7 +46,7 @@ def read_only_url(home: Home) -> str:
 
 
 def _write_private(file: Path, text: str) -> None:
-    # libpq ignores a file that others may read.
+    # libpq ignores a password file that other accounts may read.
     staged = file.with_name(f".{file.name}.{os.getpid()}")
     with os.fdopen(os.open(staged, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as opened:
         opened.write(text)
@@ -54,7 +55,9 @@ def _write_private(file: Path, text: str) -> None:
 
 @contextmanager
 def run_query(home: Home, statement: str) -> Iterator[tuple[list[str], Iterator[TupleRow]]]:
-    """Yield column names and rows of one statement; rows are fetched in chunks of 1000.
+    """Yield the column names and an iterator over the rows of one statement.
+
+    The rows are fetched in chunks of 1000 while the caller iterates.
 
     Raises:
         StackError: no stack runs, Postgres can't be reached, or it refuses the statement.
@@ -79,7 +82,7 @@ def _connected(url: str) -> psycopg.Connection[TupleRow]:
 
 
 def _as_bytes(statement: str) -> bytes:
-    # psycopg's typing wants a literal string; bytes accept any statement from the operator.
+    # The type checker accepts only literal strings as statements, but any bytes.
     return statement.encode()
 
 

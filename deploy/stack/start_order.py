@@ -1,9 +1,9 @@
-"""Start order of a stack: a thread starts each service after those that it needs.
+"""Start order of a stack: a thread starts each service after the services that it needs.
 
-Each step begins after the probe of the step before it has succeeded. The JVM parts start together
-with Postgres, because Connect waits for its broker by itself. No service writes a captured table
-before the slot streams. Rows written earlier would arrive as snapshot rows, for which the rules
-decide nothing.
+Each step begins after the probe of the step before has succeeded. But Postgres, the broker and
+Connect start together, because Connect waits for its broker by itself. No service writes a captured
+table before the connector streams. If rows were written earlier, they would arrive as snapshot
+rows, for which the rules decide nothing.
 """
 
 import threading
@@ -38,13 +38,17 @@ log = structlog.get_logger(__name__)
 _POLL_S: Final = 0.1
 _WATCH_S: Final = 0.5
 _CRASHES_BEFORE_READY: Final = 5
-# Most of these write captured tables, so they wait for the slot. The prover has no work before the
-# capture.
+# Services that start after the connector streams. Most of them write captured tables. The prover
+# has no work before the capture.
 _AFTER_CAPTURE: Final = ("heartbeat", "automation", "webhooks", "capture", "prover", "web")
 
 
 def build_context(home: Home, options: Options) -> Context:
-    """Return the stack's ports, secrets and JVM parts. Fetch the parts if the stack needs them."""
+    """Return the stack's ports, secrets and JVM parts. Fetch the parts if the stack needs them.
+
+    Raises:
+        StackError: a capture was interrupted, no port is free, or the parts can't be fetched.
+    """
     home.create()
     generation.refuse_half_captured(home, options)
     names = ("postgres", "kafka", "kafka_controller", "connect", "web")
@@ -64,7 +68,7 @@ def build_context(home: Home, options: Options) -> Context:
 
 
 class StartThread(threading.Thread):
-    """Thread that starts the stack step by step, then carries out requests."""
+    """Thread that starts the stack step by step, and then carries out requests."""
 
     def __init__(self, context: Context, supervisor: Supervisor) -> None:
         super().__init__(name="start order", daemon=True)
@@ -74,7 +78,7 @@ class StartThread(threading.Thread):
 
     @override
     def run(self) -> None:
-        """Start everything; record a failure in the runtime and stop the stack."""
+        """Start everything. After a failure, record it in the runtime, and stop the stack."""
         IncidentThread(self.supervisor, self.context.database_url("app_rw")).start()
         try:
             self._start_all()
@@ -138,7 +142,7 @@ class StartThread(threading.Thread):
         self._serve(connect.service(self.context), started)
 
     def _capture_generation(self) -> None:
-        """Capture a new generation; no worker or sink starts before the log holds every row."""
+        """Capture a new generation. No worker or sink starts before the log has every row."""
         url, bootstrap = self.context.database_url("postgres"), self.context.kafka_bootstrap
         coming = generation.generation_of(self.context.home)
         self._step("rows to capture", lambda: recapture.refuse_too_many(url))
@@ -176,10 +180,10 @@ class StartThread(threading.Thread):
         self._await([service], started)
 
     def _await(self, services: list[Service], started: float) -> None:
-        """Wait for each service's probe and record the time until the probe succeeded.
+        """Wait until the probe of each service succeeds. Record the time since `started`.
 
-        If a service ends repeatedly with a known repair, continue, because the repair needs the
-        other services.
+        If a service ends repeatedly with a known repair, go on, because the repair needs the other
+        services.
         """
         for service in services:
             if not self._is_ready(service):
@@ -188,10 +192,10 @@ class StartThread(threading.Thread):
             self._record_step(f"{service.name} {where}".strip(), time.monotonic() - started)
 
     def _is_ready(self, service: Service) -> bool:
-        """Return True when the service is ready, False when it ends repeatedly with a known repair.
+        """Wait for the service. Return True if it is ready, False if its log has a repair.
 
         Raises:
-            StackError: the service did not become ready for another reason.
+            StackError: the service did not become ready, and its log has no repair.
         """
         deadline = time.monotonic() + service.ready_within_s
         while not self.supervisor.stopping.is_set():
@@ -230,7 +234,7 @@ class StartThread(threading.Thread):
             self.supervisor.note(steps=[*self.supervisor.runtime.steps, step])
 
     def _watch(self) -> None:
-        """Probe restarted services, and carry out requests."""
+        """Probe restarted services, and carry out requests, until the supervisor stops."""
         requests = Requests(self.context, self.supervisor, self._leave)
         RepairThread(self.context.home, self.supervisor).start()
         problem = ""
@@ -240,7 +244,7 @@ class StartThread(threading.Thread):
             try:
                 requests.carry_out()
                 problem = ""
-            except (OSError, StackError) as error:  # a full disk, or no free port; tried again
+            except (OSError, StackError) as error:  # a full disk, or no free port: try again
                 if problem != str(error):
                     log.warning("request not carried out", error=str(error))
                 problem = str(error)

@@ -1,4 +1,4 @@
-"""Data of `inventory status`: answers of the stack's parts, and the names of failed queries."""
+"""Data of `inventory status`: answers of the stack's parts, and the queries without an answer."""
 
 import contextlib
 import time
@@ -23,7 +23,8 @@ from inventory.revision import LOGIC_REVISION
 _US: Final = 1_000_000
 _TIMEOUT_S: Final = 20.0
 _CONNECT_S: Final = 3.0
-# Parts in these states get no query. Example: Connect without its broker blocks its clients.
+# Parts in these states get no query, because it could wait long. Example: Connect without a broker
+# doesn't answer.
 _DOWN: Final = (
     *(observe.GONE, observe.SUSPENDED, observe.SILENT, observe.NOT_READY),
     *("restarting", "stopped"),
@@ -41,7 +42,10 @@ SELECT (SELECT count(*) FROM read_model.rejected
 
 
 def collect(home: Home, seen: StackState, location: str | None = None) -> dict[str, Any]:
-    """Return the document that `status --json` prints, from `seen` and new queries."""
+    """Return the document that `status --json` prints, from `seen` and further queries.
+
+    If `location` is given, rejected records and late sales are counted for this location only.
+    """
     runtime = seen.runtime
     found: dict[str, Any] = {
         "phase": runtime.phase if runtime.running else "down",
@@ -67,10 +71,10 @@ def collect(home: Home, seen: StackState, location: str | None = None) -> dict[s
 
 
 def _queries(home: Home, seen: StackState, location: str | None) -> dict[str, Callable[[], Any]]:
-    """Return the queries by name.
+    """Return a map from name to query, a function without arguments.
 
-    A query that needs Postgres, the broker or Connect fails at once with `NotQueried` if that part
-    is known to be down.
+    If Postgres, the broker or Connect is known to be down, queries that need it raise `NotQueried`.
+    The map lacks queries about parts that the stack doesn't have.
     """
     environment = environment_of(home)
     kafka, database = (
@@ -102,11 +106,11 @@ def _refuse(part: str, state: str) -> NoReturn:
 
 
 class NotQueried(Exception):
-    """No query was sent, because a part of the stack that it needs is known to be down."""
+    """No query was sent, because a part that it needs is known to be down."""
 
 
 def _not_well(found: dict[str, Any], seen: StackState) -> list[str]:
-    """Return one sentence for each wanted part that is not in its expected state."""
+    """Return one text for each part that isn't in its expected state."""
     sentences = [] if found["phase"] == "ready" else [f"phase is {found['phase']}"]
     if found["phase"] == "down":
         return sentences
@@ -128,7 +132,7 @@ def _run_queries(queries: dict[str, Callable[[], Any]], found: dict[str, Any]) -
         for name, answer in answers.items():
             try:
                 found[name] = answer.result(timeout=_TIMEOUT_S)
-            except Exception as error:  # noqa: BLE001 -- a part that is down is an answer here
+            except Exception as error:  # noqa: BLE001 -- status also reports parts that are down
                 found[name] = None
                 name_of = "" if isinstance(error, NotQueried) else f"{type(error).__name__}: "
                 found["unanswered"][name] = f"{name_of}{error}".strip()[:300]
@@ -148,9 +152,10 @@ def _connector(environment: Mapping[str, str], database: str) -> dict[str, Any]:
 
 
 def _reconciler_report(database: str) -> dict[str, Any]:
-    """Return the last report of process `capture`, with empty values while Postgres is down.
+    """Return the last report of the process `capture`: repairs, repaired, problem and paused_by.
 
-    `database` is the URL of Postgres, or "" if Postgres is known to be down.
+    The values are 0 and "" while Postgres is down. `database` is the URL of Postgres, or "" if
+    Postgres is known to be down.
     """
     detail: dict[str, Any] = {}
     with contextlib.suppress(psycopg.OperationalError):
@@ -166,13 +171,16 @@ def _reconciled(database: str) -> dict[str, Any]:
 
 
 def lags(kafka: str, database: str) -> dict[str, dict[str, float]]:
-    """Return the lag of each reader in records and seconds."""
+    """Return a map from reader to its lag: `records`, and `seconds`.
+
+    The readers are the workers' group and the sinks.
+    """
     readers = {APP_ID: group_positions(kafka)} | sink_positions(database)
     return {name: asdict(lag_of(kafka, positions)) for name, positions in readers.items()}
 
 
 def freshness(database: str) -> float | None:
-    """Return the age (s) of the read model's oldest partition; None without heartbeats."""
+    """Return the age in seconds of the oldest heartbeat in the read model, None if it has none."""
     with psycopg.connect(database, connect_timeout=3, autocommit=True) as connection:
         row = connection.execute(_OLDEST_BEAT).fetchone()
     if row is None or row[0] is None:

@@ -9,12 +9,12 @@ from inventory.explain.formatting import counted_text
 
 
 def show_status(found: dict[str, Any]) -> None:
-    """Print the report for a person."""
+    """Print the document of `collect` as text for a person."""
     rows = [
         (name, s["state"], s["pid"], s["restarts"], s["url"] or "")
         for name, s in found["services"].items()
     ]
-    # Another revision may decide: a row of `problems` then names both.
+    # This is not always the deciding revision. If another one decides, a problem names both.
     revision = f"workers of logic revision {found['logic_revision']}"
     title = f"{found['phase']} · {found['home']} · {revision}"
     output.table(title, ("service", "state", "pid", "restarts", "address"), rows)
@@ -46,7 +46,7 @@ def _figures(found: dict[str, Any]) -> Iterator[str]:
 
 
 def _history(name: str, service: dict[str, Any]) -> Iterator[str]:
-    """Yield lines about a service's earlier exits and repairs, marked as earlier."""
+    """Yield lines about a service's earlier exits and repairs. They begin with "earlier"."""
     if service["last_exit"] is not None:
         yield f"earlier: {name} ended with exit code {service['last_exit']}"
     if service["last_repair"]:

@@ -1,8 +1,8 @@
 """The supervisor's loop: the only code that starts and ends the services of a home.
 
 The loop starts wanted services, restarts crashed ones with a growing delay, counts crashes, and
-writes `runtime.json`. `Supervisor.run` stays on the main thread, because a child's death signal is
-bound to the thread that forked it. Other threads call the public methods.
+writes `runtime.json`. `Supervisor.run` must stay on the main thread: the kernel sends a child its
+death signal when the thread that started it ends. Other threads call the public methods.
 """
 
 import math
@@ -22,17 +22,17 @@ from deploy.stack.service import Service
 
 _TICK_S: Final = 0.1
 _SETTLED_S: Final = 60.0
-_WRITTEN_EVERY_S: Final = 5.0  # an old file shows that the disk refuses writes
+_WRITTEN_EVERY_S: Final = 5.0  # so an old file means that the disk refuses writes
 _WRITE_AGAIN_S: Final = 1.0
 _LONGEST_DELAY_S: Final = 30.0
-# Exit codes of a process that was ended from outside. If its service was ready, the service has no
-# fault and is restarted without a delay. The kernel's kill for lack of memory looks the same. If
-# a kill comes before the service is ready again, the restart is delayed.
+# Exit codes of a process that was ended from outside. If it was ready, its restart has no delay.
+# The kernel also kills a process if memory is short. If that repeats before the service is ready,
+# the restarts get a growing delay.
 _ENDED_FROM_OUTSIDE: Final = (0, -signal.SIGKILL, -signal.SIGTERM, 128 + signal.SIGTERM)
 
 
 class StopReason(Enum):
-    """Reason why a child was asked to stop, and what follows."""
+    """Reason why the supervisor stops a process. The text states what follows."""
 
     RESTART = "start it again; this is no crash"
     REPAIR = "start it again, because it didn't answer"
@@ -44,8 +44,9 @@ class StopReason(Enum):
 class Child:
     """A wanted service with its current process.
 
-    `stop_reason` is set while the process is being stopped on request. The process is killed at
-    `kill_at`, in seconds of the monotonic clock.
+    `stop_reason` is set while the process is being stopped on request, and `kill_at` is the time at
+    which it is killed. `due` is the earliest time of the next start. All times are in seconds of
+    the monotonic clock.
     """
 
     service: Service
@@ -58,7 +59,10 @@ class Child:
 
 
 def delay_after(ends_in_a_row: int) -> float:
-    """Return the seconds before the next start: 0 after one crash, then 1, 2, 4, 8, 16, and 30."""
+    """Return the seconds before the next start, by the number of crashes in a row.
+
+    It is 0 after one crash, then 1, 2, 4, 8, 16, and then always 30.
+    """
     if ends_in_a_row <= 1:
         return 0.0
     return min(2.0 ** (ends_in_a_row - 2), _LONGEST_DELAY_S)
@@ -78,7 +82,7 @@ class Supervisor:
         self._write_at = 0.0
 
     def want(self, *services: Service) -> None:
-        """Add services that run from now on."""
+        """Add services. The loop starts them and restarts them from now on."""
         with self._lock:
             for service in services:
                 self._children.setdefault(service.name, Child(service))
@@ -96,13 +100,13 @@ class Supervisor:
             return tuple(self._children)
 
     def stop_service(self, name: str, reason: StopReason) -> None:
-        """Stop the service's process for `reason`; the other services continue."""
+        """Send the service's process a stop signal for `reason`. The other services continue."""
         with self._lock:
             child = self._children[name]
             child.stop_reason = reason
             child.kill_at = time.monotonic() + GRACE_S
             entry = self.runtime.services[name]
-            # An earlier crash is not the reason of this stop, so forget its exit code.
+            # Delete the exit code of an earlier crash: it isn't the reason of this stop.
             entry.state, entry.last_exit = "stopping", None
             self._dirty = True
             if child.process is not None:
@@ -110,7 +114,7 @@ class Supervisor:
         self._wake.set()
 
     def resume(self, name: str) -> None:
-        """Start a paused service again; this doesn't count as a crash."""
+        """Start a paused service again. This doesn't count as a crash."""
         with self._lock:
             if self._children[name].stop_reason is StopReason.PAUSE:
                 self._children[name].stop_reason = StopReason.RESTART
@@ -123,9 +127,10 @@ class Supervisor:
             return child.identity.pid if child and child.process else None
 
     def processes(self, *, ready: bool) -> list[tuple[Service, ProcessId]]:
-        """Return the processes of services that are ready, or that are not ready if `ready=False`.
+        """Return the services that are ready with their processes.
 
-        Processes that are being stopped are left out.
+        With `ready=False`, return those that are not ready. Processes that are being stopped are
+        left out.
         """
         with self._lock:
             return [
@@ -137,7 +142,10 @@ class Supervisor:
             ]
 
     def repair(self, name: str, process: ProcessId, due: Repair, reason: str) -> None:
-        """Send SIGCONT to a suspended process, or stop a silent one so that it is restarted."""
+        """Continue a suspended process with SIGCONT, or stop a silent one, so that it is restarted.
+
+        Do nothing if `process` is no longer the current process of the service.
+        """
         with self._lock:
             child = self._children.get(name)
             if child is None or child.identity != process or child.stop_reason is not None:
@@ -157,7 +165,7 @@ class Supervisor:
             return asdict(self.runtime)
 
     def note(self, **changes: object) -> None:
-        """Change fields of the runtime from another thread."""
+        """Set fields of the runtime. Other threads call this."""
         with self._lock:
             for name, value in changes.items():
                 setattr(self.runtime, name, value)
@@ -180,12 +188,12 @@ class Supervisor:
                 self._dirty = True
 
     def stop(self) -> None:
-        """Ask the loop `run` to end all child processes and then return. Don't wait for it."""
+        """Ask the loop in `run` to end all child processes and to return. Don't wait for that."""
         self.stopping.set()
         self._wake.set()
 
     def run(self) -> None:
-        """Supervise until `stop`, then end the children by their `stop_rank`."""
+        """Supervise until `stop` is called. Then end the children in order of their `stop_rank`."""
         try:
             while not self.stopping.is_set():
                 self._wake.wait(_TICK_S)
@@ -208,7 +216,10 @@ class Supervisor:
                 self._dirty = not self._try_write(now)
 
     def _try_write(self, now: float) -> bool:
-        """Write the runtime. Return False, without an error, if the disk refuses the write."""
+        """Write the runtime to its file. Return False if it was not written.
+
+        After a failed write, the next attempt is a second later.
+        """
         if now < self._write_at:
             return False
         try:
@@ -247,7 +258,7 @@ class Supervisor:
         self._dirty = True
 
     def _continue_stop(self, child: Child, now: float) -> None:
-        """Kill a child that ignored its stop signal; after its end, remove or restart it."""
+        """Kill a child that ignored its stop signal. After its end, remove, pause or restart it."""
         if child.process is not None:
             if now > child.kill_at:
                 kill(child.identity)
@@ -271,7 +282,7 @@ class Supervisor:
         self._start(child, now)
 
     def _record_end(self, child: Child, code: int, now: float) -> None:
-        """Record the end of a process, which is a crash unless it was asked to stop."""
+        """Record the end of a process. It counts as a crash unless a stop was requested."""
         entry = self.runtime.services[child.service.name]
         child.process, entry.pid = None, None
         if child.stop_reason is not None:
@@ -304,7 +315,7 @@ def _signal_of(service: Service, reason: StopReason) -> signal.Signals:
 
 
 def _end_together(children: list[Child]) -> None:
-    """End children of one rank at the same time and collect their exit codes."""
+    """End children of the same rank at the same time, and wait until they have ended."""
     living = [(child, child.process) for child in children if child.process is not None]
     for number in {child.service.stop_signal for child, _ in living}:
         end((child.identity for child, _ in living if child.service.stop_signal == number), number)

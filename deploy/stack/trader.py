@@ -1,7 +1,8 @@
-"""Endless trading by the demo's people as a service: `python -m deploy.stack.trader`.
+"""Trading by the demo's simulated people, as a service: `python -m deploy.stack.trader`.
 
-It calls the function behind `inventory simulate`. The command itself doesn't fit: it loads every
-variable of the running stack, and prints its progress for a person instead of logging it.
+The service calls the function behind `inventory simulate`, and runs until SIGTERM. It doesn't use
+the command itself, because that would load every variable of the running stack, and would print its
+progress instead of logging it.
 """
 
 from typing import Final
@@ -12,8 +13,8 @@ from cdc.logs import configure_logging
 from deploy.stack.django import setup_django
 
 RATE: Final = 1  # sale lines a second
-# The demo's people answer half of the proposals, each after half a minute. They leave the other
-# half to visitors, but at most the newest 12 needs and 12 prices (`Habits`).
+# The demo's people answer half of the proposals, each after half a minute. The other half is for
+# visitors of the pages. But visitors get at most the newest 12 needs and 12 prices (`Habits`).
 LEFT_PERMILLE: Final = 500
 PATIENCE_S: Final = 30
 

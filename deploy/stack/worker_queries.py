@@ -14,13 +14,13 @@ from deploy.stack.context import in_worker_order
 from deploy.stack.home import Home
 from deploy.stack.runtime import environment_of, read_runtime
 
-RUNNING: Final = "RUNNING"  # state of a partition that a worker folds and answers queries for
+RUNNING: Final = "RUNNING"  # state of a partition whose worker folds it and answers queries
 _ANSWER_S: Final = 5.0  # a worker that catches up under load may answer slowly
 _PAUSE_S: Final = 0.2  # between two rounds of queries
 
 
 def connections(home: Home) -> Connections:
-    """Return the addresses of the workers of this home's stack, and their token.
+    """Return the addresses of the workers of this home's stack, and the token for their queries.
 
     Raises:
         StackError: no stack runs.
@@ -30,7 +30,7 @@ def connections(home: Home) -> Connections:
 
 
 def get(settings: Connections, url: str, path: str) -> tuple[int, dict[str, Any]] | None:
-    """Return status code and JSON document of one worker's answer, None if it doesn't answer."""
+    """Return the status code and the JSON document of a worker's answer, None without an answer."""
     import httpx  # noqa: PLC0415 -- other commands start without it
 
     token = settings.query_token.get_secret_value()
@@ -47,7 +47,9 @@ def get(settings: Connections, url: str, path: str) -> tuple[int, dict[str, Any]
 
 
 def query(settings: Connections, path: str, wait_s: float) -> dict[str, Any]:
-    """Return the first good answer to `path`. Query the workers in turn for up to `wait_s` seconds.
+    """Return the first answer with status 200 to `path`.
+
+    Ask the workers in turn, again and again for up to `wait_s` seconds.
 
     Raises:
         StackError: no worker answered in time, or a worker refused the request.
@@ -72,10 +74,10 @@ def query(settings: Connections, path: str, wait_s: float) -> dict[str, Any]:
 
 
 def partitions(settings: Connections) -> list[dict[str, Any]]:
-    """Query every worker for the rows of its own partitions. Return the rows of those that answer.
+    """Ask every worker for the rows of its own partitions. Return the rows of those that answer.
 
-    One worker could return the rows of all workers, but it queries the others with a short timeout.
-    A busy worker would then seem to own no partition.
+    A single worker could return the rows of all workers. But it asks the others with a short
+    timeout, and a busy worker would then seem to own no partition.
     """
     urls = list(worker_urls(settings).values())
     with ThreadPoolExecutor(max_workers=max(1, len(urls))) as pool:
@@ -85,7 +87,7 @@ def partitions(settings: Connections) -> list[dict[str, Any]]:
 
 
 def workers(home: Home) -> list[dict[str, Any]]:
-    """Return one row for each worker: its process and the sums over the partitions that it owns."""
+    """Return one row for each worker: its process, and figures of the partitions that it owns."""
     settings = connections(home)
     rows = partitions(settings)
     found: list[dict[str, Any]] = []

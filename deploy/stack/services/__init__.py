@@ -1,1 +1,1 @@
-"""One module per part: its command, its generated configuration, its probe."""
+"""Definitions of the services, one module per kind: command, configuration files and probe."""

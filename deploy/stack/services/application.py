@@ -9,7 +9,7 @@ from deploy.stack.probes import probes_of
 from deploy.stack.service import Service
 from streams.stop_signals import LEAVE_SIGNAL
 
-# Services that write facts stop before services that read them.
+# Services that write facts. They stop before the services that read facts.
 WRITERS: Final = ("heartbeat", "automation", "webhooks", "web")
 
 
@@ -31,8 +31,8 @@ def worker(context: Context, name: str) -> Service:
         leave_signal=LEAVE_SIGNAL,
         port=port,
         url=url,
-        # A restore of a million keys takes long. A worker whose restore makes no progress ends
-        # itself, so a worker that answers gets more time.
+        # A restore of a million keys may take longer than the limit for a start. If a restore makes
+        # no progress, the worker ends itself. So a worker that answers gets more time.
         is_progressing=lambda pid: asked.alive(pid) is True,
     )
 
@@ -56,7 +56,7 @@ def application(context: Context, name: str) -> Service:
 
 
 def trading(context: Context) -> Service:
-    """Return the definition of the demo's trading, see `deploy.stack.trader`."""
+    """Return the definition of the demo's trading. `deploy.stack.trader` is its process."""
     return Service(
         name="trading",
         command=(sys.executable, "-m", "deploy.stack.trader"),

