@@ -1,1 +1,1 @@
-"""Configuration, start and supervision of all services, and the command line."""
+"""Configuration, start and supervision of all services, and the commands of `inventory`."""

@@ -1,4 +1,4 @@
-"""Generator of `docker-compose.yml` from the local stack's settings; `make docs` runs it."""
+"""Generator of `docker-compose.yml` from the local stack's settings. `make docs` runs it."""
 
 import copy
 from typing import Any, Final
@@ -35,8 +35,8 @@ _LOGGING: Final = {"driver": "json-file", "options": {"max-size": "20m", "max-fi
 def spark(role: str) -> dict[str, Any]:
     """Return the service of a Spark master or worker, for `inventory backfill run --engine spark`.
 
-    The master runs no Python, so it uses Spark's own image. A worker runs the tasks with the
-    project's Python packages, so its image is built.
+    `role` is master or worker. A master runs no Python, so it uses Spark's own image. A worker runs
+    the tasks with the project's Python packages, so its image is built.
     """
     node = {"profiles": ["spark"], "restart": RESTART}
     program = "/opt/spark/bin/spark-class"

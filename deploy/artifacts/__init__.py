@@ -1,4 +1,4 @@
-"""Fetch the JVM parts with Maven, verify them by a committed list of checksums, and cache them.
+"""Fetch the JVM parts: the broker, Connect and Debezium.
 
-The JVM parts are the broker, Connect and Debezium.
+Maven fetches them. A committed list has the checksums that they must have. The cache keeps them.
 """

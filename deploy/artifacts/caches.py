@@ -1,4 +1,4 @@
-"""Directories for files that are fetched or built once per machine and shared by all clones."""
+"""Directories for files that this machine fetches or builds once, for all clones of the project."""
 
 import os
 import pwd
@@ -50,7 +50,10 @@ def maven_repository() -> Path | None:
 
 
 def uv_cache() -> Path | None:
-    """Return a cache directory for uv, or None if uv's own setting or default can be used."""
+    """Return a cache directory for uv below `cache_root`.
+
+    Return None if `UV_CACHE_DIR` is set, or if uv's default directory is writable.
+    """
     if os.environ.get("UV_CACHE_DIR") or any(_in_home()):
         return None
     return cache_root() / "uv"
@@ -71,7 +74,7 @@ def _in_home() -> Iterator[Path]:
 
 
 def _home_of_account() -> Path | None:
-    """Return the home directory that Java uses: from the system's account, not from `HOME`."""
+    """Return the home directory of the account's system entry, or None. Java ignores `HOME`."""
     try:
         return Path(pwd.getpwuid(os.getuid()).pw_dir)
     except KeyError:

@@ -115,7 +115,10 @@ def download(out: Path) -> None:
 
 
 def digests(root: Path) -> dict[str, str]:
-    """Return a map from relative path to SHA-256 of every file below `libs` and `plugins`."""
+    """Return a map from path to SHA-256, for every file in `libs` and `plugins` of `root`.
+
+    The paths are relative to `root`.
+    """
     files = [path for part in _PARTS for path in sorted((root / part).rglob("*")) if path.is_file()]
     return {
         str(path.relative_to(root)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files

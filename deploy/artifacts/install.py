@@ -64,7 +64,7 @@ def refuse_unsupported(python: tuple[int, ...]) -> None:
 def installer() -> Path:
     """Return the `bin` directory of the installer's environment (pip, setuptools, uv).
 
-    Create the environment on first use.
+    Create the environment if this machine doesn't have it.
 
     Raises:
         StackError: the environment could not be created.

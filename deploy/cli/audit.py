@@ -1,4 +1,4 @@
-"""Subcommands of the audit log: check its hash chain, accept missing entries after a restore."""
+"""Subcommands of the audit log: verify the hash chain, accept a gap, list refused requests."""
 
 import getpass
 from dataclasses import asdict, astuple

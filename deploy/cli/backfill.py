@@ -120,6 +120,8 @@ def verify(
     Both states include the log up to the same offset, and must be equal byte for byte. The command
     also compares the decisions with the proposals in Postgres. With --from RUN, it compares only
     the decisions after the end of RUN.
+
+    Exit code 1: a state or a decision differs.
     """
     option_checks.check_choice("--engine", engine, ENGINES)
     load_environment()

@@ -1,4 +1,4 @@
-"""`inventory backfill clean`: list or remove the files in archive and runs that no reader uses."""
+"""`inventory backfill clean`: list or remove unused files in archive and runs."""
 
 from typing import Annotated, Final
 

@@ -192,7 +192,7 @@ def _compared(
 ) -> "list[Rebuilt]":
     """Compare each partition of the former archive with the same partition of the present archive.
 
-    `parts` has the content of the former archive; if it is None, read that archive first.
+    `parts` has the content of the former archive. If it is None, read that archive first.
     """
     from analytics.archive.manifest import Manifest  # noqa: PLC0415 -- loads the file format
     from analytics.archive.rebuilt import compare  # noqa: PLC0415 -- as above

@@ -110,8 +110,8 @@ def bench_simulate(
 ) -> None:
     """Run the engine against random crashes, rebalances and clock steps. Needs no stack.
 
-    Exit 1 if a guarantee of the engine is violated. Ctrl-C prints the results so far and the next
-    seed, with exit code 130.
+    Exit 1 if a guarantee of the engine is violated. After Ctrl-C, the command prints the results so
+    far and the next seed, and ends with exit code 130.
     """
     option_checks.check_int("--seeds", seeds)
     option_checks.check_int("--start", start, least=0)

@@ -1,4 +1,4 @@
-"""`inventory bench backfill`: a generated history, recomputed by every engine."""
+"""`inventory bench backfill`: compare the engines that recompute a generated history."""
 
 import tempfile
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""`inventory bench faults`: faults injected into the running stack of INVENTORY_HOME."""
+"""`inventory bench faults`: kill and freeze processes of the running stack of INVENTORY_HOME."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated

@@ -1,4 +1,4 @@
-"""`inventory bench fold`: the speed of all rules on one core."""
+"""`inventory bench fold`: measure the speed of all rules on one core."""
 
 from pathlib import Path
 from typing import Annotated, Final, Literal

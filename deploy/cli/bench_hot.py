@@ -1,4 +1,4 @@
-"""`inventory bench hot`: one item that many clients sell, on the stack of INVENTORY_HOME."""
+"""`inventory bench hot`: let many clients sell one item, on the stack of INVENTORY_HOME."""
 
 from typing import Annotated, Final
 

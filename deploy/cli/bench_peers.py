@@ -1,4 +1,4 @@
-"""`inventory bench peers`: one job in several stream engines, on separate services."""
+"""`inventory bench peers`: run one job in several stream engines, on separate services."""
 
 from typing import TYPE_CHECKING, Annotated
 

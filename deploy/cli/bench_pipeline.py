@@ -1,4 +1,4 @@
-"""`inventory bench pipeline`: throughput and latency of the stack of INVENTORY_HOME."""
+"""`inventory bench pipeline`: measure throughput and latency of the stack of INVENTORY_HOME."""
 
 from importlib.util import find_spec
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`inventory bench publish`: a generated log, archived, recomputed and published."""
+"""`inventory bench publish`: archive, recompute and publish a generated log."""
 
 from typing import TYPE_CHECKING, Annotated
 

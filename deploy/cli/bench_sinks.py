@@ -1,4 +1,4 @@
-"""`inventory bench sinks`: each sink alone, on a broker and a Postgres of its own."""
+"""`inventory bench sinks`: measure each sink alone, on a separate broker and Postgres."""
 
 import sys
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""`inventory bench web`: the pages over a large read model."""
+"""`inventory bench web`: measure the pages over a large read model."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -76,8 +76,8 @@ def explain(
     """Explain an item's numbers: every fact in order, then every line of the arithmetic.
 
     The lines lead from the last count to on-hand, base position, reorder point, order quantity and
-    price. With --json, each line also has its table row and the person who wrote the row, and each
-    fact also has its offsets in the log.
+    price. With --json, each line also has its table row and the person who wrote the row. Each fact
+    also has its offsets in the log.
     """
     use_archive(archive)
     load_environment()
@@ -136,9 +136,11 @@ def fold(
     """Fold a history from standard input with the rules. Needs no service.
 
     Use: inventory fold < history.jsonl. Each line is one JSON record with offset, table, op, key,
-    before, after, lsn and commit_us. Times are epoch microseconds. Each offset is larger than the
-    one before. The command prints verdict and outputs of each record, then the final state of each
-    key. At an invalid line, it prints the line number and the reason, and ends with exit code 2.
+    before, after, lsn and commit_us. Times are microseconds since 1970 UTC. Each offset is larger
+    than the one before.
+
+    The command prints verdict and outputs of each record, then the final state of each key. At an
+    invalid line, it prints the line number and the reason, and ends with exit code 2.
     """
     from cdc.contracts.history import fold_history  # noqa: PLC0415 -- loads the rules
     from cdc.contracts.history_records import HistoryError  # noqa: PLC0415 -- loads the rules
@@ -162,7 +164,7 @@ def _input_lines() -> Iterator[str]:
     """Yield the lines of standard input.
 
     Raises:
-        HistoryError: a line is not UTF-8, the encoding of JSON in each locale.
+        HistoryError: a line is not UTF-8. JSON is always UTF-8, in any locale.
     """
     from cdc.contracts.history_records import HistoryError  # noqa: PLC0415 -- loads the rules
 

@@ -19,7 +19,7 @@ _SOURCE: Final = "command line"
 def logged_in_person(name: str) -> str:
     """Check a person's password, and the code of their second factor. Return the user name.
 
-    The command reads both from a prompt, or as lines from standard input. Django must be set up.
+    Read both from a prompt, or as lines from standard input. Django must be set up.
 
     Raises:
         StackError: name, password or code is wrong or missing, or there were too many attempts.

@@ -1,7 +1,7 @@
 """Entry point of the `inventory` command.
 
 The function of a command imports the modules that it calls. So `inventory status` starts in a
-fraction of a second, and works where Spark or Django is not installed.
+fraction of a second, and works even if Spark or Django is not installed.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""Checks of option values. A refusal names the option, the value and the expected form."""
+"""Checks of option values. Each error names the option, its value and the expected form."""
 
 import os
 import sys
@@ -122,7 +122,11 @@ def check_retail_file(file: Path) -> None:
 
 
 def content_of(file: Path) -> bytes:
-    """Return the content of a file; raise `StackError` if it can't be read."""
+    """Return the content of a file.
+
+    Raises:
+        StackError: the file can't be read, is no plain file, or is empty.
+    """
     problem = _problem_of(file)
     if problem:
         message = f"{file} {problem}"

@@ -16,7 +16,7 @@ SHOWN_ROWS: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """The format of the output: CSV, JSON or a Parquet file; a table if no field is set."""
+    """The format of the output: CSV, JSON or a Parquet file. If no field is set, it is a table."""
 
     as_csv: bool = False
     json: bool = False

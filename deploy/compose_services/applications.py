@@ -57,7 +57,7 @@ def _guarded(name: str, service: dict[str, Any]) -> dict[str, Any]:
 def variables() -> dict[str, str]:
     """Return all `INVENTORY_*` variables, for operators' commands.
 
-    A service gets only the variables that it reads; see `variables_of`.
+    A service gets only the variables that it reads (`variables_of`).
     """
     return {
         "INVENTORY_HOME": "/var/lib/inventory",
@@ -121,7 +121,7 @@ def setup() -> dict[str, Any]:
 
 
 def generation() -> dict[str, Any]:
-    """Return the service that repairs a damaged capture: `docker compose run --rm generation`."""
+    """Return the service that captures all rows again: `docker compose run --rm generation`."""
     service = setup()
     del service["build"]
     command = ["python", "-m", "deploy.container.generation"]

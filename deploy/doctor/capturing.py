@@ -58,7 +58,10 @@ def publication(home: Home) -> Row:
 
 
 def identity(home: Home) -> Row:
-    """Check that updates and deletes write the complete former row into the WAL."""
+    """Check that the replica identity of each table is FULL.
+
+    Then updates and deletes write the complete former row into the WAL.
+    """
     with reading(home) as connection:
         found = identity_problem(connection)
     if found:

@@ -15,7 +15,7 @@ from deploy.stack.runtime import ServiceRuntime, read_runtime
 from streams.exit_codes import meaning_of, repair_of_code
 
 # A service that ended repeatedly counts as healthy again once it runs twice as long as its previous
-# process, but after 20 s at the earliest and 120 s at the latest.
+# process. This takes at least 20 s and at most 120 s.
 _UNSETTLED_S: Final = 120.0
 _LEAST_S: Final = 20.0
 _OFTEN: Final = 2

@@ -104,7 +104,7 @@ def topics(home: Home) -> Row:
 
 
 def _kind_of(drift: Drift) -> Failure:
-    """Return the failure whose repair removes `drift`, a wrong setting of a topic."""
+    """Return the failure whose repair corrects `drift`, a setting of a topic that differs."""
     is_missing = drift.setting == "topic"
     if not is_missing and drift.setting != "partitions":
         return Failure.TOPIC_DIFFERS

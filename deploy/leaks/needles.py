@@ -37,8 +37,8 @@ def found_in(needles: Needles, content: bytes) -> set[str]:
 def longest(needles: Needles) -> int:
     """Return the length in bytes of the longest form of any secret, 0 if there is no secret.
 
-    A form is the secret itself or an encoding of it. The search reads a file in chunks that overlap
-    by this length, so that it also finds a form at the border of two chunks.
+    A form is the secret itself or an encoding of it. The search reads a file in chunks. They
+    overlap by this length, so that the search finds a form at the border of two chunks.
     """
     return max((len(form) for forms in needles.values() for form in forms), default=0)
 

@@ -43,7 +43,10 @@ def allowed_in(service: str) -> frozenset[str]:
 
 
 def processes(home: Home) -> Iterator[Content]:
-    """Yield environment and arguments of the supervisor, the services and all their children."""
+    """Yield the environment and the arguments of each process of the stack, as two `Content`.
+
+    The processes are the supervisor, the services and all their children.
+    """
     children = _children()
     # Read the runtime after the scan of processes. In the other order, a service that starts in
     # between would count as a child of the supervisor, and a secret in it as a leak.
@@ -61,7 +64,7 @@ def processes(home: Home) -> Iterator[Content]:
 
 
 def _children() -> dict[int, list[int]]:
-    """Return the pids of the children of each process of this machine."""
+    """Return a map from pid to the pids of its children, for all processes of this machine."""
     children: dict[int, list[int]] = {}
     for status in _PROC.glob("[0-9]*/stat"):
         try:

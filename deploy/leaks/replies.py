@@ -107,7 +107,7 @@ def _log_in(client: httpx.Client, person: str, password: str) -> bool:
 
 
 def _crawl(client: httpx.Client, person: str, pages: int) -> Iterator[Content]:
-    """Yield up to `pages` pages that a person reaches by links, exports included."""
+    """Yield up to `pages` pages that a logged-in person reaches by links, with exports."""
     known, waiting = {"/"}, ["/"]
     for _ in range(pages):
         if not waiting:

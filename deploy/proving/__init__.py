@@ -1,1 +1,1 @@
-"""Nightly comparison of the live state with a recomputation of history."""
+"""Nightly comparison of the workers' states with a recomputation of history."""

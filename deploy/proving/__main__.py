@@ -47,8 +47,8 @@ class Prover:
     def detail(self) -> dict[str, object]:
         """Return the content of the heartbeat row.
 
-        It has the hour of the nightly proof, the time of the newest proof in µs since 1970 UTC, and
-        True while a proof runs.
+        `hour` is the hour of the nightly proof. `last_us` is the time of the newest proof in µs
+        since 1970 UTC. `proving` is True while a proof runs.
         """
         last_us = None if self._last_s is None else round(self._last_s * _US)
         return {"hour": self._hour, "last_us": last_us, "proving": self._child is not None}

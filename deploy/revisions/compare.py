@@ -46,7 +46,7 @@ class Comparison:
 
     `barrier` has the offset in each partition at which the revisions are compared. `equal` counts
     keys with equal decisions. `explained` counts keys whose decisions differ only in their
-    explanation; that is no difference. `moving` counts keys that differ, but have a decision at or
+    explanation, which is no difference. `moving` counts keys that differ, but have a decision at or
     after the barrier. `refused` names the invalid records in the topics of decisions, which
     consumers ignore.
     """
@@ -72,7 +72,7 @@ class Comparison:
         }
 
     def as_json(self, most: int = 50) -> dict[str, Any]:
-        """Return the report for scripts, with at most `most` differences in full, needs first."""
+        """Return the report for scripts. It has at most `most` differences, needs first."""
         shown = sorted(self.differences, key=lambda one: (one.kind != "reorder", one.inv_key))
         return {
             "former": self.former,
@@ -144,9 +144,9 @@ def _confirmed(
 ) -> Comparison:
     """Return the second comparison, with other differences.
 
-    They are its own differences and the keys that differed at both barriers, even if such a key has
-    a decision after the second barrier. `suspected` has the keys that differed at the first
-    barrier.
+    They are its own differences, and the keys that differed at both barriers. Such a key counts
+    even if it has a decision after the second barrier. `suspected` has the keys that differed at
+    the first one.
     """
     known = {_key_of(difference) for difference in second.differences}
     found = _different_decisions(former, fresh)

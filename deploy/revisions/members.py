@@ -38,7 +38,7 @@ def remaining_members(bootstrap: str, revision: int) -> int:
 
 
 def members(bootstrap: str, revision: int) -> int:
-    """Return the number of members of the revision's group; 0 if there is no group."""
+    """Return the number of members of the revision's consumer group, 0 if there is no group."""
     return retry_while_young(lambda: _members(bootstrap, application_id(revision)))
 
 

@@ -31,7 +31,7 @@ from streams.sinks.proposals import approved, propose_only
 
 
 def active(settings: Connections) -> int | None:
-    """Return the logic revision that decides; None before the first start."""
+    """Return the logic revision that decides, None before the first start."""
     with connect(settings) as connection:
         return recorded_revision(connection)
 

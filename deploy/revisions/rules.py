@@ -1,8 +1,8 @@
 """The rules that the workers of a logic revision run, as each worker reports them.
 
 A worker imports its sources once, when it starts. After an edit of the source tree, a running
-worker has other rules than the files, and a restarted worker has other rules than before. So
-neither a hash of the files nor a hash from the first start shows which rules run now.
+worker still has the former rules. A worker that restarts has the new ones. So neither a hash of the
+files nor a hash from the first start shows which rules run now.
 """
 
 import time

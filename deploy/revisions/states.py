@@ -45,8 +45,8 @@ class _Key:
 class StateComparison:
     """Numbers of equal and of moving keys, and the names of the keys that differ.
 
-    A key with different states counts as moving if it has records at or after the barrier, the
-    offsets at which both revisions are compared.
+    The barrier has the offsets at which both revisions are compared. A key with different states
+    counts as moving if it has records at or after the barrier.
     """
 
     equal: int

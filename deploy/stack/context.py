@@ -36,7 +36,7 @@ _TUNING: Final = (
     " SINK_POLL_MS UNDECODABLE_PERMILLE"
 )
 TUNING_VARIABLES: Final = frozenset(f"INVENTORY_{name}" for name in _TUNING.split())
-# Variables about the company that runs the stack; its purchase orders and pages show the values.
+# Variables about the company that runs the stack. Purchase orders and pages show their values.
 COMPANY: Final = frozenset(
     f"INVENTORY_{name}" for name in ("COMPANY_NAME", "COMPANY_ADDRESS", "CURRENCY", "TIME_ZONE")
 )
@@ -151,7 +151,7 @@ class Context:
         """Return the `INVENTORY_*` variables for an operator's commands.
 
         They contain the company and the rules for sessions, so that commands in another shell use
-        the same. A service gets only the variables that it reads; see `variables_of`.
+        the same. A service gets only the variables that it reads (`variables_of`).
         """
         local = {"INVENTORY_WEBHOOK_PRIVATE_TARGETS": "1"} if self.options.demo else {}
         local |= {name: os.environ[name] for name in COMPANY | SESSIONS if name in os.environ}

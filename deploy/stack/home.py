@@ -31,8 +31,8 @@ _SECRETS: Final = (
 # command created them, every account could read them.
 _RESULTS: Final = ("backfill", "former", "revisions")
 
-# After a move, an old home that can't become a link, such as a mount point, has a link of this name
-# to the new home.
+# Name of a link to the new home. After a move, it is in an old home that can't itself become a
+# link, such as a mount point.
 MOVED_TO: Final = "moved-to"
 
 
@@ -95,7 +95,7 @@ class Home:
 
     @property
     def generation(self) -> int:
-        """Number of the log's generation; 1 before the first `inventory generation`."""
+        """Number of the log's generation. It is 1 before the first `inventory generation`."""
         try:
             found = json.loads((self.path / "generation.json").read_text(encoding="utf-8"))
         except FileNotFoundError:

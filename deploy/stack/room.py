@@ -29,9 +29,9 @@ _USUAL: Final = ("/var/lib", "/srv", "/opt", "/var/tmp")  # noqa: S108 -- only l
 def repair(home: Home, target: Path | None, free: int) -> str:
     """Return the command that gives the stack more disk space, or "" if there is none.
 
-    The command moves the home to `target`, a directory on another disk. If `target` is None, it
-    deletes unused files of the home, provided that this leaves more than `FULL_GB` free. `free` is
-    the free space now, in bytes.
+    The command moves the home to `target`, a directory on another disk. If `target` is None, the
+    command deletes unused files of the home. But then the result is "" if less than `FULL_GB` would
+    be free afterwards. `free` is the present free space in bytes.
     """
     again = "inventory down && {} && inventory up --detach"
     if target is None:

@@ -26,9 +26,9 @@ _OWNER: Final = "INVENTORY_OWNER_DATABASE_URL"
 class ServiceRuntime:
     """One service as the supervisor sees it.
 
-    Counts since the start of the stack: `restarts` has the restarts after crashes and as repairs,
-    `asked_restarts` those that a command requested, and `repairs` the repairs of a suspended or
-    silent process. `last_repair` has the last repair step and its reason.
+    These counts begin with the stack. `restarts` has the restarts after crashes and as repairs.
+    `asked_restarts` has those that a command requested. `repairs` has the repairs of a suspended or
+    silent process, and `last_repair` the last repair step and its reason.
 
     `ends_in_a_row` counts crashes in a row. It begins again at 1 if a ready process was killed from
     outside, or if the process ran for more than a minute. `lived_s` is the run time, in seconds, of

@@ -298,7 +298,7 @@ def _service(home: Home, name: str) -> ServiceRuntime:
 
 
 def _refuse_half_rebuilt(home: Home, requested: RequestedState) -> None:
-    """Raise `StackError` while an interrupted rebuild keeps services paused."""
+    """Raise `StackError` if an interrupted rebuild has left services paused."""
     if requested.is_half_rebuilt(_states(home)):
         names = ", ".join(requested.paused)
         message = f"a rebuild was interrupted; {names} stay paused until a rebuild has finished"

@@ -61,7 +61,7 @@ VARIABLES_OF_SERVICES: Final = {
 
 
 def service_variables(service: str) -> ServiceVariables:
-    """Return the variables of a service. All workers have the same; an unknown service has none."""
+    """Return the variables of a service. All workers have the same. An unknown service has none."""
     if service.startswith("worker-"):
         return WORKER
     return VARIABLES_OF_SERVICES.get(service, ServiceVariables(()))

@@ -219,7 +219,7 @@ class StartThread(threading.Thread):
         raise StackError(message, repair=UP)
 
     def _keeps_crashing(self, name: str) -> bool:
-        """Return True if a service that was never ready has crashed 5 times or more."""
+        """Return True if a service that isn't ready has crashed 5 times or more."""
         entry = self.supervisor.runtime.services[name]
         return entry.state != "running" and entry.restarts >= _CRASHES_BEFORE_READY
 

@@ -1,8 +1,8 @@
 """Trading by the demo's simulated people, as a service: `python -m deploy.stack.trader`.
 
-The service calls the function behind `inventory simulate`, and runs until SIGTERM. It doesn't use
-the command itself, because that would load every variable of the running stack, and would print its
-progress instead of logging it.
+The service calls the function behind `inventory simulate`, and runs until SIGTERM. The command
+itself would load every variable of the running stack, and would print its progress instead of
+logging it.
 """
 
 from typing import Final

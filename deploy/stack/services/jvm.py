@@ -26,8 +26,8 @@ _LOG4J: Final = {
     "appender.out.layout.pattern": "%d{ISO8601} %p %c{1} [%t] %m%n",
     "rootLogger.level": "INFO",
     "rootLogger.appenderRef.out.ref": "OUT",
-    # With level INFO, the first logger writes a line for each request, and the second one for each
-    # attempt to reach a broker that is down.
+    # With level INFO, the first logger writes a line for each request. The second one writes a line
+    # for each attempt to reach a broker that is down.
     "logger.rest.name": "org.apache.kafka.connect.runtime.rest.RestServer",
     "logger.rest.level": "WARN",
     "logger.metadata.name": "org.apache.kafka.clients.admin.internals.AdminMetadataManager",
