@@ -1,8 +1,8 @@
 """Random damage to an archive and a run: `python -m tests.analytics.damage --seed 7`.
 
-Each change damages files on disk. `examined` must refuse them; then the files are restored. A
-publication writes nothing before `examined` returns, so each refusal is in time. The seed
-determines all changes. A change that nothing refuses is printed with its seed and number.
+Each change damages files on disk. `examined`, the check before a publication, must refuse the
+damaged files. Then the files are restored. A publication writes nothing before this check. The seed
+determines all changes. A change that the check accepts is printed with its seed and number.
 """
 
 import argparse
@@ -112,7 +112,7 @@ def truncate(rng: random.Random, content: bytes) -> bytes:
 
 
 def overwrite(rng: random.Random, content: bytes) -> bytes:
-    """Return the content with one block replaced by zeros, as a disk may do."""
+    """Return the content with one block replaced by zeros, as after a disk error."""
     at, size = rng.randrange(len(content)), rng.choice([1, 64, 512])
     zeros = bytes(min(size, len(content) - at))
     return content[:at] + zeros + content[at + len(zeros) :]
@@ -144,7 +144,7 @@ def edit_line(rng: random.Random, lines: list[bytes]) -> None:
 
 
 def edited(rng: random.Random, document: bytes) -> bytes:
-    """Return the JSON object with one field changed, removed or added, in its former form."""
+    """Return the JSON object with one field changed, renamed or removed. Keep its layout."""
     row = json.loads(document)
     name, how = rng.choice(sorted(row)), rng.randrange(4)
     if how == 0:
@@ -193,7 +193,7 @@ def change_rows(rng: random.Random, path: Path) -> bool:
     return True
 
 
-# Files as wholes
+# Whole files
 
 
 def lose(_rng: random.Random, path: Path, _files: list[Path]) -> None:
@@ -217,7 +217,7 @@ def swap(rng: random.Random, path: Path, files: list[Path]) -> None:
 
 
 def copy_beside(rng: random.Random, path: Path, files: list[Path]) -> None:
-    """Add another file to a directory of data."""
+    """Copy the file under a new name into a directory of Parquet files."""
     data = [one for one in files if one.suffix == ".parquet"]
     beside = rng.choice(data).parent
     shutil.copy(path, beside / f"copy-{rng.randrange(99)}{path.suffix}")
@@ -245,7 +245,7 @@ FILES: tuple[Callable[[random.Random, Path, list[Path]], None], ...] = (
 
 
 def change(rng: random.Random, case: Case) -> tuple[str, Path]:
-    """Make one effective change. Return its kind and the file."""
+    """Make random changes until a file differs. Return the last change's kind and its file."""
     files = sorted(case.files)
     while True:
         what = rng.choice(["bytes", "bytes", "lines", "documents", "rows", "files"])

@@ -1,4 +1,4 @@
-"""A Python with this project's packages from registries, but without the project itself."""
+"""A Python with the packages that this project needs, but without the project itself."""
 
 import subprocess
 import sys
@@ -7,10 +7,10 @@ from pathlib import Path
 
 
 def python_without_project(directory: Path) -> Path:
-    """Create a venv whose `.pth` file names this environment's packages. Return its Python.
+    """Create a venv whose `.pth` file adds this environment's packages. Return its Python.
 
-    Python ignores the `.pth` files of a directory that is named in this way. The project is
-    installed by such a file, so the venv lacks it.
+    A `.pth` file in the environment installs the project. Python doesn't read the `.pth` files of
+    a directory that another `.pth` file adds, so the venv lacks the project.
     """
     subprocess.run(  # noqa: S603 -- our own interpreter
         [sys.executable, "-m", "venv", "--without-pip", str(directory)], check=True

@@ -29,7 +29,7 @@ POLICY = {
 
 @dataclass(slots=True)
 class Generated:
-    """Arrivals by partition, in commit order across all partitions."""
+    """The records of each partition, in order of offset, and the keys of the history."""
 
     log: dict[int, list[Arrival]] = field(
         default_factory=lambda: {number: [] for number in range(PARTITIONS)}
@@ -45,9 +45,9 @@ class Generated:
 def generate(
     seed: int, records: int = 400, keys: int = 12, *, heartbeats: bool = False
 ) -> Generated:
-    """Return a seeded history: policies, counts, sales, returns, corrections, re-sends, poison.
+    """Return a seeded history with policies, counts, sales, returns, re-sent and damaged records.
 
-    With `heartbeats` each partition has heartbeats in between.
+    With `heartbeats`, a heartbeat row follows each of the `records` steps.
     """
     rng = random.Random(seed)  # noqa: S311 -- seeded test data
     history = Generated()

@@ -6,8 +6,8 @@ remain, and no temporary file after `backfill clean`. Every round is printed wit
 a round has a problem, the exit code is 1.
 
 The moments are spread over the length of the undisturbed run. A third of them are times before its
-first finished unit. Each other moment is up to 0.2 s after a number of finished units. It is not a
-time, because a busy machine changes its speed, and the start of a JVM may take most of a short run.
+first finished unit. Each other moment is up to 0.2 s after a number of finished units, for example
+after unit 5. A time from the start would be less exact: machine load and JVM start vary.
 """
 
 import argparse
@@ -188,7 +188,7 @@ def rounds(
 ) -> Iterator[Round]:
     """Disturb the run `moments` times, once in each equal part of its length. Yield each round.
 
-    A process of one of `roles` is killed, by default of any role of the engine.
+    `roles` limits the processes that may be killed. By default, any process of the engine may be.
     """
     rng = random.Random(f"{seed}/{case.engine}")  # noqa: S311 -- seeded test data
     for number in range(moments):
@@ -244,14 +244,17 @@ def _kill(
 
 
 def _finished(case: Case) -> int:
-    """Return the number of units that are committed, or listed after the commits were deleted."""
+    """Return the number of finished units.
+
+    A unit has a commit file until the run's manifest lists all units and the commits are deleted.
+    """
     commits = len(list(case.runs.glob(f"*/{COMMITS}/partition*.json")))
     listed = [path.read_bytes().count(b"\n") for path in case.runs.glob(f"*/{RUN_MANIFEST}")]
     return max(commits, *listed, 0)
 
 
 def _judge_end(case: Case, made: Round) -> None:
-    """Check the command's end: unless its driver was killed, it succeeds or prints one message."""
+    """Add a problem if the command failed without a message. A killed driver needs none."""
     if made.exit_code in (0, -signal.SIGKILL):
         return
     errors = case.errors()
@@ -294,7 +297,7 @@ def unexpected(directory: Path) -> list[Path]:
     attempts = {Path(row.directory) for row in rows}
     expected = {directory / name for name in (PLAN_FILE, RUN_FILE, RUN_MANIFEST, LOCK)}
     expected |= set((directory / "code").glob("*.zip"))
-    # The directory is empty if the only job was killed after its last unit.
+    # Spark leaves this directory empty if its only job was killed after the last unit.
     expected |= {directory / EVENTS}
     expected |= {path for path in (directory / EVENTS).rglob("*") if ".inprogress" not in path.name}
     expected |= {file for attempt in attempts for file in attempt.iterdir()}

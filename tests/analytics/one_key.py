@@ -1,4 +1,4 @@
-"""The history of one item, written by hand: hours since a Monday, units, prices of 10.00."""
+"""Builder of one item's history. Times are hours since a Monday, 00:00 UTC."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -29,7 +29,7 @@ POLICY = {
 
 
 def us(hour: int) -> int:
-    """Return the time of an hour of the history."""
+    """Return the time of an hour of the history, in microseconds since 1970 UTC."""
     return MONDAY_US + hour * HOUR_US
 
 
@@ -57,7 +57,7 @@ class OneKey:
         self.insert("stock_count", row, hour)
 
     def sale(self, hour: int, units: int, *, occurred: int | None = None) -> int:
-        """Sell units at 10.00 each, or take units back. Return the row's id."""
+        """Sell `units` at 10.00 each; below 0, take units back. Return the row's id."""
         row = {"source": "till", "source_ref": str(len(self.records)), "quantity_units": units}
         row |= {"amount_minor": units * 1000, "condition": "resaleable"}
         row |= {"occurred_at": us(hour if occurred is None else occurred)}

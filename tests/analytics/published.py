@@ -18,7 +18,7 @@ from streams.engine.restore import restore
 from streams.engine.store import OwnedPartition
 from tests.analytics.histories import Generated
 
-TOPIC_ID = "id-of-the-topic"  # of the archives in `tests.analytics.two_runs`
+TOPIC_ID = "id-of-the-topic"  # as recorded by the archives of `tests.analytics.two_runs`
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Broker(MemoryBroker):
 
 @dataclass
 class Workers:
-    """Workers of this code's rules. `fold` continues up to an offset of each partition."""
+    """Workers with the present rules. `fold` folds each partition up to a given offset."""
 
     history: Generated
     broker: Broker = field(default_factory=Broker)

@@ -1,6 +1,6 @@
 """The planned history of the demo's retailer as an archived log, without Postgres.
 
-Policies have the levels by which its people reorder by hand: at the reorder point, up to the level.
+The policies are of the family `sS` with typed levels. The history reorders by these levels, too.
 """
 
 import json

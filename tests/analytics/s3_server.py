@@ -1,7 +1,8 @@
 """An S3-compatible server on loopback as a child process: moto, in an environment of its own.
 
-moto needs packages that would change the versions of the shipped ones. So it has its own lock. It
-checks the signature of each call. It ends when this process closes its input, also when killed.
+moto needs other versions of some packages than the project, so it has a lock file of its own. The
+server checks the signature of each call. It ends when this process closes the server's input, or
+is killed.
 """
 
 import fcntl
@@ -76,7 +77,7 @@ class Server:
         self._client().delete_file(f"{BUCKET}/{prefix}/{name}")
 
     def copy(self, archive: Path, prefix: str, *, without: str = "") -> str:
-        """Copy an archive in the documented order, the head last. Return its URL."""
+        """Copy an archive without the file `without`, the head last. Return the copy's URL."""
         files = sorted(str(path.relative_to(archive)) for path in archive.glob("partition=*/seq-*"))
         for name in (*files, SOURCE, MANIFEST, HEAD):
             if name != without:
@@ -119,7 +120,7 @@ def running_server(directory: Path) -> Iterator[Server]:
 
 
 def _python() -> Path:
-    """Return moto's Python. Another process of this suite may be installing it."""
+    """Install moto if it is missing. Return its Python. The lock makes other processes wait."""
     with (cache_root() / f".{_LOCK.stem}.lock").open("a") as stream:
         fcntl.flock(stream, fcntl.LOCK_EX)
         return python_of(_LOCK, print)

@@ -20,7 +20,7 @@ def no_progress(_done: int, _planned: int, _seconds: float) -> None:
 
 @contextmanager
 def in_this_process(most: int, *, processes: int | None = None) -> Iterator[Any]:
-    """Return a runner that calls each task in this process instead of a pool."""
+    """Yield a function that runs each task in this process instead of a pool."""
 
     def run_tasks(units: Sequence[Any], task: Any) -> Iterator[Any]:
         return (task(unit) for unit in units)

@@ -1,4 +1,4 @@
-"""Waiting for an archive that is behind: progress, and the end of a wait without any."""
+"""A wait for an archive that is behind reports progress, and ends if there is none."""
 
 from collections.abc import Generator, Mapping
 from contextlib import nullcontext

@@ -18,7 +18,7 @@ from tests.analytics.histories import archived, generate
 
 
 def answers(*found: object) -> Any:
-    """Return a function that gives these answers, one at each call; it raises an exception."""
+    """Return a function whose nth call returns the nth of `found`, or raises it."""
     rest: Iterator[object] = iter(found)
 
     def answer(*_: object, **__: object) -> object:

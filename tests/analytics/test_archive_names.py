@@ -150,7 +150,7 @@ def test_an_archiver_of_the_first_release_still_has_the_lock(former: Path) -> No
 
 
 def test_code_of_the_first_release_can_not_take_an_archive_with_present_names(former: Path) -> None:
-    """It would take it for an empty one, and delete files that no line of its manifest lists."""
+    """Old code would see an empty archive, and delete the files as not listed in a manifest."""
     Manifest(former).recover()
     Manifest(former).recover()
 

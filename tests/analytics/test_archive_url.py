@@ -157,7 +157,7 @@ def test_damage_at_a_url_is_refused_with_the_message_of_a_directory(
     of_directory = refusal(str(copy))
 
     assert refusal(url) == of_directory
-    # A file of `SOURCE` is optional, so only publishing compares its bytes.
+    # A run doesn't need the file `SOURCE` and knows no checksum of it. It refuses a truncated one.
     assert (of_directory is None) == (kind == SOURCE and spoil is not cut)
 
 

@@ -45,7 +45,7 @@ class Archived:
         return runs_dir(self.settings)
 
     def ends(self, share: float = 1.0) -> dict[int, int]:
-        """Return the first part of the history, as end offsets."""
+        """Return the end offset of each partition for the first `share` of its records."""
         return {n: int(self.manifest.next_offset(n) * share) for n in range(PARTITIONS)}
 
     def complete(self, ends: Ends, *, buckets: int = 1) -> RunReport:
@@ -71,7 +71,7 @@ def archived(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Archived:
 
 
 def carried(run: RunReport) -> list[object]:
-    """Return all data from which a later run starts: states, heartbeats, values of the rings."""
+    """Return all data from which a later run starts: states, heartbeats, unit values."""
     contents = [
         sorted(row for unit in run.rows for row in read_rows(unit, kind))
         for kind in (STATES, HEARTBEATS, BEATS)

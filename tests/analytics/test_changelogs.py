@@ -1,4 +1,4 @@
-"""Changelogs read up to the read model's offsets: rows at the cut, and rows shown."""
+"""Changelogs read to the read model's offsets give the rows at the cut and the rows shown."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -84,7 +84,10 @@ def changelogs(levels: list[Message], windows: list[Message]) -> Changelogs:
 
 
 def at_cut(found: Changelogs, *, shown: int, end: int) -> dict[int, int | None]:
-    """Return the units sold by window for rows that differ between the cut and the read model."""
+    """Return window start → units sold at the cut, for rows that the read model shows differently.
+
+    The units are None if the row is missing at the cut.
+    """
     instead = found.windows_at_cut({0: shown}, {0: end}, 0)
     return {
         start: None if row is None else row.sold_units for (_key, start), row in instead.items()

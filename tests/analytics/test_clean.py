@@ -1,4 +1,4 @@
-"""Orphans of killed tasks: listed, deleted on request; what a reader uses stays."""
+"""`clean` lists what killed tasks left, and deletes it on request, but no file in use."""
 
 import json
 import os
@@ -40,7 +40,7 @@ with live_directory(Path(sys.argv[1])) as directory:
 
 @pytest.fixture(name="runs")
 def some_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Return the directory of one finished run in a home, with an orphan of each kind."""
+    """Return the directory of one finished run in a home, with a left-over file of each kind."""
     monkeypatch.setenv("INVENTORY_HOME", str(tmp_path))
     here = lambda units, results: (attempt(unit, results) for unit in units)  # noqa: E731 -- a pool costs seconds
     monkeypatch.setattr(local, "run_units", here)

@@ -1,4 +1,4 @@
-"""Runs from before a compaction: their log stays queryable, and they stay comparable."""
+"""Runs from before a compaction can still be compared, and their log can still be queried."""
 
 import shutil
 from dataclasses import replace
@@ -35,7 +35,7 @@ def a_home_of_one_test(tmp_path: Path) -> Home:
 
 
 def compacted(home: Home) -> Home:
-    """Merge the archive's files. Return the home with the manifest of now."""
+    """Merge the archive's files. Return the home with its new manifest."""
     with only_archiver(home.settings.archive_dir):
         assert compact(home.settings.archive_dir, ALL).former is not None
     shutil.rmtree(home.settings.home / "former")

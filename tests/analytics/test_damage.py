@@ -224,7 +224,7 @@ def test_a_plan_of_a_damaged_archive_is_not_begun(case: Case) -> None:
 
 
 def test_only_the_checking_reader_opens_archive_files() -> None:
-    """A new reader must use `checked_rows`. No manifest lists the files of a former archive."""
+    """A new reader must use `checked_rows`. Only `former.py` can't: no manifest lists its files."""
     imported = re.compile(r"analytics\.archive\.rows import [^)\n]*\bread\b")
     users = {
         name(path) for path in python_files(*PACKAGES) if imported.search(path.read_text("utf-8"))

@@ -1,4 +1,4 @@
-"""Proposals compared with the decisions of a new fold: missing, extra, lower, or only newer."""
+"""Differences between proposals and decisions, such as a missing one or a lower revision."""
 
 import pytest
 

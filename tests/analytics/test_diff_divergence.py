@@ -27,7 +27,7 @@ def a_home_of_the_module(tmp_path_factory: pytest.TempPathFactory) -> Home:
 
 @pytest.fixture(name="tree", scope="module")
 def a_tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A tree whose typed reorder points are 3 units higher, as `higher_reorder_point` has them."""
+    """A source tree with the change of `higher_reorder_point`: reorder points are 3 higher."""
     found = tmp_path_factory.mktemp("rules") / "tree"
     for package in ("inventory", "cdc", "analytics"):
         shutil.copytree(PROJECT / package, found / package)

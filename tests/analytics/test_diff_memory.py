@@ -34,7 +34,7 @@ def written(row: ManifestRow, directory: Path, needs: int) -> ManifestRow:
 
 
 def peak_bytes(runs: ComparedRuns, directory: Path, needs: int) -> int:
-    """Return the peak of Python's memory while `needs` pairs are read."""
+    """Return the peak of Python's memory, in bytes, while `needs` pairs are read."""
     row = runs.a.rows[0]
     a, b = (written(row, directory / side, needs) for side in "ab")
     long = ComparedRuns(
@@ -52,7 +52,7 @@ def peak_bytes(runs: ComparedRuns, directory: Path, needs: int) -> int:
 def test_four_times_the_log_takes_no_more_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(results, "_READ_ROWS", 50)  # a batch, of which each file holds two
+    monkeypatch.setattr(results, "_READ_ROWS", 50)  # rows of a batch, fewer than a file has
     home = a_home(tmp_path / "home", a_history(steps=30))
     name = home.run()
     runs = compared_runs(runs_dir(home.settings), name, name)

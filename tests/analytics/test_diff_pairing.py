@@ -33,7 +33,7 @@ def need(
     supplier: str | None = "ACME",
     terms: tuple[tuple[str, int], ...] = LEVELS,
 ) -> Revised:
-    """Return one revision at `offset` of the need that `opened` names."""
+    """Return a revision at `offset` of the need that the record at offset `opened` opened."""
     output = ReorderOutput(
         id=ReorderId(f"R:L0|S3:1-{opened}"),
         revision=1,

@@ -359,7 +359,7 @@ def test_columns_of_numbers_are_aligned_with_their_absent_values(
     assert '<td class="n">–</td>' in text
     assert "<td>–</td>" not in text
     assert '<th class="n">A units</th>' in text
-    # A week and a record end in a digit, but they are no amounts.
+    # The cells of week and record end in a digit, but aren't amounts, so they lack the class `n`.
     assert re.search(r"<td>\d{4}-\d\d-\d\d</td><td>\d+@\d+</td>", text)
 
 

@@ -1,4 +1,4 @@
-"""Digests of rows are independent of order and split, and change with everything else."""
+"""Digests depend on every value of the rows, but not on their order or their split into files."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -111,7 +111,7 @@ def test_a_killed_pool_process_ends_the_run_and_its_next_start_completes_it(
 
 
 def change_the_rule(tree: Path) -> None:
-    """Order 6 units more."""
+    """Edit the sources below `tree`, so that each need has 6 units more."""
     text = (tree / RULE).read_text()
     assert text.count(LINE) == 1
     (tree / RULE).write_text(text.replace(LINE, f"{LINE} + 6"))

@@ -52,7 +52,7 @@ def plan_of(manifest: Manifest, engine: str) -> Plan:
 
 
 def size_of(directory: Path) -> int:
-    """Return the bytes of all files on a disk with pages."""
+    """Return the bytes of all files, with each file rounded up to whole pages of the disk."""
     files = [path for path in directory.rglob("*") if path.is_file()]
     return sum(-(-path.stat().st_size // PAGE) * PAGE for path in files)
 
@@ -75,7 +75,7 @@ def test_a_run_on_a_disk_that_fills_up_says_so_and_continues_when_it_has_space(
         assert "start the same command again" in ended.value.step
         attempts = list((disk / "runs").glob("*/results/*/*/attempt-*"))
         commits = list((disk / "runs").glob("*/commits/partition*.json"))
-        assert len(attempts) - len(commits) <= 1  # a commit that fails for space leaves its attempt
+        assert len(attempts) - len(commits) <= 1  # an attempt stays if its commit finds no space
 
         filler.unlink()
         again = execute(plan, disk / "runs")

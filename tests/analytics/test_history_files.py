@@ -1,4 +1,4 @@
-"""Files of the tables: written once, resumed, complete or absent, of a whole run and archive."""
+"""Files of history tables are written once, and are complete or absent after an interruption."""
 
 from pathlib import Path
 

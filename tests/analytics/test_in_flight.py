@@ -1,4 +1,4 @@
-"""Facts that cross the cut of a comparison: applied, undone, sent again, or unknown."""
+"""Facts that only Postgres or only Kafka has at the cut of a comparison."""
 
 from typing import Any
 

@@ -85,7 +85,7 @@ def test_a_line_of_another_schema_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_line_that_no_head_covers_is_not_read_and_is_cut_by_the_archiver(tmp_path: Path) -> None:
-    """A crash between line and head: the archiver reads the records again."""
+    """After a crash between line and head, the archiver reads the records of the line again."""
     manifest = Manifest(tmp_path)
     manifest.append(a_file(0, 10))
     head = (tmp_path / HEAD).read_bytes()

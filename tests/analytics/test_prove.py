@@ -31,7 +31,7 @@ def ends(manifest: Manifest, share: float) -> dict[int, int]:
 
 
 def proved(home: Home, bases: list[str], until: Mapping[int, int]) -> tuple[RunReport, list[str]]:
-    """Return the run that a proof up to these offsets compares, and why bases were not used."""
+    """Compute the run of a proof up to these offsets. Return it and why bases were not used."""
     planner = Planner(proofs_dir(home.settings), bases, "local")
     report = execute(planner.plan(home.manifest, until), planner.proofs)
     return report, planner.skipped

@@ -39,7 +39,7 @@ class Finished:
 
 @pytest.fixture(scope="module")
 def computed(tmp_path_factory: pytest.TempPathFactory) -> Finished:
-    """A run, and beside its home a copy of all its files. Plan and results name their paths."""
+    """A run, and a copy of its home, from which each test restores the home at the same path."""
     home = tmp_path_factory.mktemp("publishable") / "home"
     settings = Connections(home=home, partitions=PARTITIONS)
     settings.archive_dir.mkdir(parents=True)

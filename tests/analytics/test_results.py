@@ -10,7 +10,7 @@ STATE_BYTES = 1_000
 
 
 def test_rows_are_read_a_few_at_a_time(tmp_path: Path) -> None:
-    """A partition has one complete state per key. A merge holds a few rows of each unit."""
+    """A merge reads all units of a partition at once, so it must hold only a few rows of each."""
     file = ResultFile(tmp_path, STATES)
     for number in range(ROWS):
         file.write(f"K{number:05}".encode(), number, number.to_bytes(4, "big") * (STATE_BYTES // 4))

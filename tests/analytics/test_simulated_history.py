@@ -1,4 +1,4 @@
-"""A world that keeps the receipts of history is history, whatever records its log has."""
+"""A simulation that keeps the receipts of history has the outcome of history, for any log."""
 
 import pytest
 

@@ -20,7 +20,7 @@ def a_steady_item(*, reorder_point: int = 4, lead_centidays: int = 200) -> OneKe
     for day in range(10):
         item.sale(day * DAY + 12, 2)
         row = {"reason": "found", "quantity_units": 2, "occurred_at": us(day * DAY + 13)}
-        # Goods that history received; the simulated world replaces receipts by its own.
+        # These goods arrived in history. A simulation has the receipts of its own orders instead.
         goods = {"leg": "supplier_in", "status": "received", "received_units": 2}
         goods |= {"order_units": 0, "received_at": row["occurred_at"]}
         item.insert("shipment_line", goods, day * DAY + 13)
@@ -28,8 +28,9 @@ def a_steady_item(*, reorder_point: int = 4, lead_centidays: int = 200) -> OneKe
 
 
 def test_the_arithmetic_of_a_steady_item() -> None:
-    # 10 8 6 4: at 4 on day 2 noon an order of 6, which arrives on day 4 noon before the sale there.
-    # 4-2=2 on day 3; 2+6-2=6 on day 4; 4 on day 5: an order of 6 arrives on day 7: 2+6-2=6; ...
+    # Stock falls 10, 8, 6, 4. At noon of day 2 it is 4, so 6 units are ordered.
+    # It is 2 on day 3. The 6 units arrive on day 4 before the sale: 2 + 6 - 2 = 6.
+    # It is 4 again on day 5, so the next 6 units are ordered, and so on.
     done = a_steady_item().run(10 * DAY)
 
     hours = [
@@ -52,7 +53,7 @@ def test_a_lower_reorder_point_loses_units_and_a_higher_one_keeps_stock() -> Non
 
     assert (low.lost_units, same.lost_units, high.lost_units) == (2, 0, 0)
     assert low.stock_units < same.stock_units < high.stock_units
-    # At 0 on day 4 noon ten are ordered, which arrive on day 6 noon: day 5 loses its two units.
+    # At noon of day 4 the stock is 0. Ten units are ordered for noon of day 6, so day 5 loses two.
     assert low.out_us == (us(6 * DAY + 12) - us(4 * DAY + 12))
 
 
@@ -76,7 +77,8 @@ def test_a_lead_time_of_zero_delivers_before_the_next_sale() -> None:
 
 
 def test_goods_that_arrive_in_the_second_of_a_count_are_on_the_shelf_after_it() -> None:
-    # The opening count of 4 opens the need in its own second; it can't have the goods already.
+    # The opening count of 4 opens the need. The goods arrive in the same second, and the count
+    # can't include them.
     item = OneKey(policy={"lead_time_centidays": 0}, opening=4)
     item.sale(1, 4)
 
@@ -89,7 +91,7 @@ def test_goods_that_arrive_in_the_second_of_a_count_are_on_the_shelf_after_it() 
 
 @pytest.mark.parametrize(("hours", "lost"), [(48, 0), (49, 1)])
 def test_goods_that_arrive_with_the_sale_count_and_later_ones_do_not(hours: int, lost: int) -> None:
-    # The need opens at hour 0 with the count of 4; three units go at hour 1, two at hour 48.
+    # The count of 4 opens the need at hour 0. Three units are sold at hour 1 and two at hour 48.
     item = OneKey(opening=4)
     item.sale(1, 3)
     goods = {"leg": "supplier_in", "status": "received", "received_units": 6, "order_units": 0}
@@ -122,7 +124,7 @@ def test_an_item_without_demand_keeps_its_stock() -> None:
 
 
 def test_a_negative_book_at_the_start_proves_units_on_the_shelf() -> None:
-    # Three are counted and five are sold: two were on the shelf and not in the book.
+    # Three units are counted and five are sold, so two more were on the shelf than on-hand showed.
     item = OneKey(policy={"replenish_family": "off"}, opening=3)
     item.sale(1, 5)
     item.sale(2, 1)
@@ -141,7 +143,8 @@ def test_goods_of_a_negative_book_fill_the_book_first() -> None:
 
     done = item.run(72)
 
-    # B = 0 + 0, so the order is of 10; the book goes from -2 to 8, and 8 + 2 unbooked may leave.
+    # B counts -2 as 0, so the order is 10. On-hand rises from -2 to 8. The shelf has 10 units: 8,
+    # and the two that on-hand lacks.
     assert [order.units for order in done.orders][:1] == [10]
     assert done.outcome.lost_units == 0
 
@@ -158,7 +161,7 @@ def test_the_approval_delay_and_order_days_move_an_order() -> None:
     assert ordered(90, 127) == us(1) + 1_800_000_000
     assert ordered(0, 0b0000001) == us(0)  # Monday
     assert ordered(0, 0b0000100) == us(2 * DAY)  # Wednesday, from midnight on
-    assert ordered(60 * DAY, 0b0000001 << 1) == us(DAY)  # the delay ends as Tuesday begins
+    assert ordered(60 * DAY, 0b0000001 << 1) == us(DAY)  # the delay ends when Tuesday begins
 
 
 def test_a_need_that_is_gone_before_its_approval_is_not_ordered() -> None:
@@ -174,7 +177,7 @@ def test_a_need_that_is_gone_before_its_approval_is_not_ordered() -> None:
 
 
 def test_a_count_brings_its_correction_and_not_its_units() -> None:
-    # History counts 6 where its book said 8: two units were lost.
+    # The count of 6 replaces an on-hand of 8, so two units were lost.
     item = OneKey(policy={"order_up_to_units": 30})
     item.sale(1, 2)
     item.count(2, 6)
@@ -184,14 +187,14 @@ def test_a_count_brings_its_correction_and_not_its_units() -> None:
     more = item.run(DAY, reorder_point_units=20, lead_time_centidays=0).outcome
 
     assert same.sold_units == more.sold_units == 5
-    # 10 + 20 - 2 - 2 - 3 in the book: the count took two of the simulated units, too.
+    # On-hand is 10 + 20 - 2 - 2 - 3: the count lowers the simulated stock by two, too.
     assert more.received_units == 20
     assert more.lost_units == 0
 
 
 def test_a_sale_that_comes_after_its_count_is_counted_once() -> None:
     item = OneKey()
-    item.count(3, 7)  # three were sold offline before it
+    item.count(3, 7)  # three units were sold before it, by a till without a network
     item.sale(4, 3, occurred=2)
     item.sale(5, 7)
 
@@ -253,13 +256,13 @@ def test_an_order_that_was_open_at_the_start_arrives_as_it_did() -> None:
 
     done = item.run(DAY)
 
-    # B = 4 + 8 on order: no need before the sale, which the open order's goods serve.
+    # B is 4 on hand plus 8 on order, so no need opens before the sale. The open order serves it.
     assert done.outcome.lost_units == 0
     assert [order.ordered_us for order in done.orders] == [us(6)]
 
 
 def test_demand_without_stock_is_the_learned_rate_times_the_time() -> None:
-    # A rate of 2 units a day; the item is sold out at noon of day 1 for 36 hours: 3 units.
+    # The rate is 2 units a day. The item is sold out for 36 hours from noon of day 0: 3 units.
     item = OneKey(policy={"replenish_family": "off", "initial_rate_micro": 2_000_000}, opening=2)
     item.sale(12, 2)
     estimated = Assumptions(demand=ESTIMATED)

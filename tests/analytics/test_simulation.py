@@ -214,7 +214,7 @@ def test_the_working_directory_or_a_link_may_be_named_for_the_result(
 
 
 def test_a_report_reads_the_outcomes_once_and_not_for_each_of_its_cells() -> None:
-    """The time of a report grew with the square of the number of scenarios."""
+    """Otherwise its time would grow with the square of the number of scenarios."""
 
     class Groups(dict[GroupKey, Outcome]):
         reads = 0

@@ -1,4 +1,4 @@
-"""Number of comparisons of `verify`: one if all is certain, more if not, until time is up."""
+"""`verify` repeats its comparison while a difference is uncertain and time remains."""
 
 from dataclasses import dataclass, field
 from typing import cast

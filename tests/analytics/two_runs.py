@@ -55,7 +55,7 @@ def nothing(_patch: pytest.MonkeyPatch) -> None:
 
 
 def higher_reorder_point(patch: pytest.MonkeyPatch) -> None:
-    """Order 3 units earlier."""
+    """Raise every reorder point by 3 units."""
 
     def changed(
         policy: ItemLocation | None, rate_micro: int | None, mad_micro: int | None
@@ -75,12 +75,12 @@ def one_pack_more(patch: pytest.MonkeyPatch) -> None:
 
 
 def another_term(patch: pytest.MonkeyPatch) -> None:
-    """Explain every need with one more term."""
+    """Add a term to the explanation of every need."""
     patch.setattr(transitions, "stock_terms", lambda *given: (*stock_terms(*given), ("weather", 1)))
 
 
 def lower_floor(patch: pytest.MonkeyPatch) -> None:
-    """Propose lower prices."""
+    """Lower every price floor by 0.20."""
     patch.setattr(proposals, "floor_minor", lambda *given: (floor_minor(*given) or 0) - 20)
 
 
