@@ -1,6 +1,6 @@
 """Readers of a fold result. Only an applied record has outputs or a late sale.
 
-`applied` and `refused` return the result with that type, and fail for another outcome.
+`applied` and `refused` return the result with its exact type, and fail for the other outcome.
 """
 
 from inventory.fold.record import Applied, FoldResult, Refused

@@ -157,7 +157,7 @@ KINDS = (
 def images(draw: st.DrawFn, kind: str, row_id: int, days: int) -> tuple[str, Row]:
     """Draw a table name and a valid row of it. The row's time lies in the first `days` days.
 
-    With 0 days, the time is one of three.
+    With 0 days, the time is Monday 10:00, Monday 10:01 or Wednesday 10:00.
     """
     # With three times only, facts often share a second or a window. Two of the times lie on the
     # first day, one on the third: a log can fold the first day and retain the third.

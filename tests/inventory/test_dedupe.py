@@ -131,7 +131,7 @@ def test_a_ring_with_a_row_that_came_again_later_is_replayed_from_the_beginning(
 
 
 def test_a_member_that_came_before_what_is_replayed_moves_the_ring_on() -> None:
-    """Its first commit time is unknown: a snapshot row may have had another one."""
+    """The first copy isn't replayed. A snapshot row (`r`) counts as later than its first copy."""
     ring = Ring()
     ring.replay(change(1, START_US, lsn=5))
 

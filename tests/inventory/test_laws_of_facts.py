@@ -289,7 +289,7 @@ def test_w6_an_undamaged_receipt_of_what_was_ordered_leaves_the_position_alone(
 
 
 def sold_by(image: object, horizon: int | None) -> list[int]:
-    """Return retained lines, all lines, units and minor units of a sale image within the limits."""
+    """Return [retained lines, lines, units, minor units] of a sale image; zeros if invalid."""
     if not isinstance(image, dict):
         return [0, 0, 0, 0]
     try:
@@ -302,7 +302,7 @@ def sold_by(image: object, horizon: int | None) -> list[int]:
 
 
 def counted_in(state: KeyState | None, starts: tuple[int, ...]) -> list[int]:
-    """Return lines, units and minor units of these windows."""
+    """Return [lines, units, minor units], summed over the windows that begin at `starts`."""
     found = [0, 0, 0]
     for start in starts:
         row = None if state is None else state.windows.get(start)

@@ -148,7 +148,7 @@ def test_a_record_sent_again_moves_the_newest_commit_time_and_the_highest_lsn(
 ) -> None:
     history = History()
     history.put("sale_line", "r", at(9), after=sale(1, 5, at(9)))
-    # The re-sent row has a higher lsn and is 121 s later. The next record is judged by both.
+    # The re-sent row has a higher LSN and a commit time 121 s later. Both affect the next record.
     again = history.put("sale_line", "r", at(9) + 121 * SECOND_US, after=sale(1, 5, at(9)))
     again["lsn"] = 500
     old = history.put("sale_line", "c", at(9), after=sale(2, 1, at(9)))
@@ -225,14 +225,14 @@ def test_a_beat_lies_within_the_range_of_numbers(fold: Any, beat: int, verdict: 
     assert verdicts(fold, history) == [verdict]
 
 
-# Windows with more taken back than counted.
+# Windows from which more units were retracted than they had counted.
 
 
 def day_of_demand(fold: Any, taken_back: int, *, on_hand: int) -> Row:
     """Return the state after two observed days.
 
-    On the second day, 2 units are sold at 10:00. At 11:00 a sale of `taken_back` units is deleted
-    that was never counted.
+    On the second day, 2 units are sold at 10:00. At 11:00, a sale of `taken_back` units is deleted.
+    The log has no insert of this sale.
     """
     history = History()
     rules = policy(at(0), demand_alpha_permille=1000, trading_windows=144)
@@ -281,9 +281,9 @@ def test_a_rate_never_falls_below_zero(fold: Any, units: int, rate: int) -> None
 @pytest.mark.parametrize(
     ("on_hand", "rate"),
     [
-        # With stock no window is out, also if returns brought the units back.
+        # With stock, no window counts as sold out, even if its units are below 0.
         (50, 0),
-        # Sold out on the day before: all 144 windows are out, also the one with units below 0.
+        # With 0 on hand, all 144 windows count as sold out, even the one with units below 0.
         (0, None),
     ],
 )
@@ -319,7 +319,7 @@ def crowded(number: int) -> History:
 @pytest.mark.domain("11.4 Thousand")
 def test_a_day_with_room_is_judged_by_the_horizon(fold: Any) -> None:
     history = crowded(999)
-    # The record itself would move the horizon past the day of its count.
+    # The commit time of this record moves the horizon past the day of its own count.
     history.put("stock_count", "c", at(12, days=4), after=count(2001, 5, at(10)))
     history.put("stock_count", "c", at(12, days=3), after=count(2002, 5, at(10)))
 
@@ -329,14 +329,14 @@ def test_a_day_with_room_is_judged_by_the_horizon(fold: Any) -> None:
 @FOLDS
 @pytest.mark.domain("11.4 Thousand")
 def test_the_limit_of_a_day_is_judged_before_the_horizon(fold: Any) -> None:
-    """A changed count of the full day is no other count."""
+    """An update of one of the thousand counts is still allowed, because it adds no count."""
     history = crowded(1000)
     for row_id, days in ((2001, 0), (2002, 4)):
         history.put("stock_count", "c", at(12, days=days), after=count(row_id, 5, at(10)))
     old = count(7, 5, at(9, 0, 7))
     history.put("stock_count", "u", at(12), before=old, after={**old, "units": 6})
     history.put("stock_count", "c", at(12, days=4), after=count(2003, 5, at(12, days=4)))
-    # The full day is folded now, so its limit no longer applies.
+    # The day of the thousand counts is before the horizon now, so its limit doesn't apply.
     history.put("stock_count", "c", at(12, days=4), after=count(2004, 5, at(10)))
 
     assert verdicts(fold, history)[1000:] == [
@@ -350,9 +350,9 @@ def test_the_limit_of_a_day_is_judged_before_the_horizon(fold: Any) -> None:
 @pytest.mark.parametrize(
     ("days", "shrink"),
     [
-        # While the count of 09:00 is retained, the row's next change takes it back: 7, not -2.
+        # Retained: the update retracts the count of 09:00. Expected are -2 units, counted are 7.
         (3, -9),
-        # Once folded, it stays beside the new count: 5, which opened the stock, and 7, not 3.
+        # Folded: the count of 09:00 stays. Expected are 5 - 2 = 3 units, counted are 7.
         (4, -4),
     ],
 )
@@ -364,7 +364,7 @@ def test_a_folded_count_stays_beside_the_new_one_of_its_row(
     draft = {**first, "status": "draft"}
     history.put("stock_count", "c", at(9), after=first)
     history.put("sale_line", "c", at(10), after=sale(1, 1, at(10)))
-    # The void is rejected as older than the ring, so the count of 09:00 stays in force.
+    # This record retracts the count. It is older than the ring and rejected, so the count stays.
     lost = history.put("stock_count", "u", at(9) - 200 * SECOND_US, before=first, after=draft)
     lost["lsn"] = 1
     history.put("sale_line", "c", at(9, days=days), after=sale(2, 1, at(9, days=days)))

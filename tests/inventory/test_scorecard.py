@@ -55,7 +55,7 @@ def test_shares_are_rounded_down() -> None:
     [
         (4, 900, 178, False),
         (5, 600, 178, False),
-        (5, 660, 178, False),  # a tenth exactly is no change over a tenth
+        (5, 660, 178, False),  # a change of exactly a tenth isn't written
         (5, 661, 178, True),
         (5, 539, 178, True),
         (5, 600, 196, True),

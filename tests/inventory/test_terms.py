@@ -128,7 +128,7 @@ def test_nothing_is_decided_between_the_two_halves_of_an_update() -> None:
     log.insert("purchase_order_line", found)
     assert log.state.episode.state == "idle"
 
-    # Without the old line B would be 2, far below the reorder point.
+    # An update retracts the old line first. A decision at that moment would see B below s.
     folded = log.update("purchase_order_line", found, found | {"due_on": 5, "status": "closed"})
 
     assert applied(folded).outputs == ()

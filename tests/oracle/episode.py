@@ -117,7 +117,7 @@ class Machine:
         return quantity_of(self.policy, self.levels, self.b, self.need.d)
 
     def until_now(self) -> Episode:
-        """Return the hold. A resume or a changed column sets its until to the stream time."""
+        """Return the hold. After a resume or a changed column, it ends at the stream time."""
         if self.event.columns_changed or self.decided("resume"):
             return replace(self.episode, until=self.stream)
         return self.episode
@@ -156,7 +156,7 @@ class Machine:
         return IDLE_ABOVE, Said("accepted")
 
     def open_new(self) -> Outcome:
-        """Return an opened need, as `idle` does with B ≤ s on a day that may order."""
+        """Return a new need, or no output if the limit allows no quantity. It expects B ≤ s."""
         quantity = self.quantity()
         if quantity.q is None:
             return Episode(reason="limit_below_minimum"), None
@@ -174,7 +174,7 @@ class Machine:
         return self.open_new()
 
     def answered_or_gone(self) -> Outcome | None:
-        """Return the outcome of the columns that `open` and `held-snoozed` share."""
+        """Return the outcome of the columns that `open` and `held-snoozed` share, or None."""
         if self.answered():
             return self.accepted()
         if self.inactive is not None:
@@ -237,7 +237,7 @@ class Machine:
         return self.ended(held)
 
     def ended(self, held: Episode) -> Outcome:
-        """Return the outcome after a hold, as `idle` does. Without an order day it stays held."""
+        """Return the outcome of an expired hold. Before an order day, the key stays held."""
         if self.b > self.s:
             return IDLE_ABOVE, None
         if not self.may_order_today():

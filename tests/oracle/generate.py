@@ -222,7 +222,10 @@ def history(seed: int) -> list[Record]:
 
 
 def written(seed: int, *, longest: int = 400, focus: str | None = None) -> World:
-    """Return a world with at most about `longest` records, and the model's results for them."""
+    """Return a world with at most about `longest` records, and the model's results for them.
+
+    `focus`, a key of `FOCUS`, makes actions about needs or prices more frequent.
+    """
     from tests.oracle.generate_actions import ACTIONS  # noqa: PLC0415 -- actions need World
     from tests.oracle.generate_rulings import crowd  # noqa: PLC0415 -- as above
 
@@ -248,7 +251,7 @@ def written(seed: int, *, longest: int = 400, focus: str | None = None) -> World
 
 
 def begin(world: World) -> int:
-    """Write the first records of a history. Return the number to add to its length."""
+    """Write the first records of a history. Return how many of them its length doesn't include."""
     from tests.oracle.generate_actions import ACTIONS  # noqa: PLC0415 -- actions need World
 
     rng, start = world.rng, world.rng.random()

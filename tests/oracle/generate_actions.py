@@ -181,7 +181,7 @@ def review(world: World, key: str) -> None:
 
 
 def live_through_days(world: World, key: str) -> None:
-    """Write some days of sales and a review each, as rates and prices require."""
+    """Write some days with random sales and reviews. Demand rates and prices need several days."""
     rng = world.rng
     days = (16, 17, 20) if world.priced else (3, 6, 16)
     for _ in range(rng.choice(days)):
@@ -232,7 +232,7 @@ def set_price(world: World, key: str) -> None:
 
 
 def old_price(world: World, key: str) -> None:
-    """Write a price of the last months, often a cut: input of prior prices."""
+    """Write a price of the last months, often a cut. Prior prices depend on such rows."""
     rng = world.rng
     row = rows.price_row(rng, world.now_of(key), None, None)
     back = rng.choice((20 * DAY, 50 * DAY, 120 * DAY))
@@ -265,7 +265,7 @@ def count_to_a_cover(world: World, key: str) -> None:
 
 
 def tighten_limit(world: World, key: str) -> None:
-    """Set a limit just below the present proposal."""
+    """Set a limit of the order quantity at or just below the present one."""
     known, number = world.model.keys.get(key), world.policy_id(key)
     if known is None or number is None or known.episode.q is None:
         return

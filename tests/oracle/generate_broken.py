@@ -129,7 +129,7 @@ def break_policy(rng: Random, row: Row) -> Row:
 
 
 def overflow_policy(rng: Random, row: Row) -> Row:
-    """Return a valid policy with which a result leaves its range, or nearly does."""
+    """Return a valid policy that brings a computed number to or beyond the end of its range."""
     big = rng.choice((2**53 - 1, 2**53, 2**60, 10**14))
     computed = {"replenish_family": "RS", "levels": "computed", "safety_method": "service"}
     combinations: tuple[Row, ...] = (
@@ -153,7 +153,7 @@ def overflow_policy(rng: Random, row: Row) -> Row:
 
 
 def break_record(rng: Random, record: Record, other_key: str) -> Record:
-    """Return a record that is refused for its form."""
+    """Return the record with one change of its form, which the partition refuses in most cases."""
     image = "after" if record["after"] is not None else "before"
     row = record[image]
     other = "before" if image == "after" else "after"

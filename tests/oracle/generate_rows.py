@@ -104,7 +104,7 @@ def shipment_row(rng: Random, t: int, reorder_id: str | None) -> Row:
 
 
 def shipment_onward(rng: Random, row: Row, t: int) -> Row:
-    """Return a shipment line in its next status, or with a correction if it has the last one."""
+    """Return the shipment line in its next status, or corrected if it has the last status."""
     row = dict(row)
     if row["status"] == "planned":
         row |= {"status": "shipped", "shipped_units": small(rng), "shipped_at": t}

@@ -83,7 +83,7 @@ def same_instant(world: World, key: str) -> None:
 
 
 def cuts(world: World, key: str) -> None:
-    """Write a run of cuts between rows that were in force at no instant, and its prior price."""
+    """Write a run of price cuts, with rows between them that were in force at no instant."""
     rng, now = world.rng, world.now_of(key)
     back, price = now - rng.choice((20, 45, 90)) * DAY, rng.choice((1250, 1100, 1050))
     kind = rng.choice(("initial", "manual"))
@@ -101,7 +101,7 @@ def cuts(world: World, key: str) -> None:
 
 
 def retract(world: World, key: str) -> None:
-    """Delete or reduce a sale line that was never counted."""
+    """Delete or reduce a sale line whose insert isn't in the log."""
     rng = world.rng
     image = world.fresh(key, rows.sale_row(rng, world.happened(key)))
     image["quantity_units"] = abs(image["quantity_units"])
@@ -124,7 +124,7 @@ def beat(world: World, _: str) -> None:
 
 
 def again_at_the_horizon(world: World, key: str) -> None:
-    """Send a record again when the ring is about to forget it, also with another commit time."""
+    """Send a record again, with the same or another commit time, at the ring's limit of 120 s."""
     rng = world.rng
     if not world.records:
         return
@@ -139,7 +139,7 @@ def again_at_the_horizon(world: World, key: str) -> None:
 
 
 def edge_commit(world: World, key: str) -> None:
-    """Write a sale whose commit time is out of the integer range or its last valid value."""
+    """Write a sale with a commit time at the end of the integer range or beyond it."""
     rng = world.rng
     commit, usual = world.commit, COMMITS if rng.random() < 0.97 else (EDGE,)
     world.commit = rng.choice(usual)
@@ -168,7 +168,7 @@ def foreign_key(world: World, key: str) -> None:
 
 
 def lose_void(world: World, _: str) -> None:
-    """Void a count too late for the ring, then approve the row again, perhaps days later."""
+    """Retract a count by a record too old for the ring. Often approve the row again later."""
     rng = world.rng
     found = world.any_row("stock_count")
     if found is None or world.live[found][1].get("status") != "approved":
@@ -232,7 +232,7 @@ def out_of_range(world: World, key: str) -> None:
     if rng.random() < 0.5:
         change = {"demand_alpha_permille": rng.choice((1000, 1001, 1001, -1))}
     _, before = world.live[("item_location", number)]
-    # Keep the old row, as if Postgres had refused the change. Later changes then start from it.
+    # Keep the old row, as if Postgres had refused the change. It is the next before-image.
     world.emit(key, "item_location", "u", before, {**before, **change})
 
 

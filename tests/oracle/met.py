@@ -65,7 +65,7 @@ def _of_records(world: World, met: Met) -> None:
 
 
 def _with_passing_rows(timeline: prices.Timeline, t: int) -> prices.Price | None:
-    """Return the first cut if rows that were in force at no instant counted too."""
+    """Return the first cut that `first_cut` would find if it included rows never in force."""
     past, found = sorted(row for row in timeline if row.at <= t), None
     for earlier, later in zip(reversed(past[:-1]), reversed(past[1:]), strict=True):
         if later.price > earlier.price:

@@ -49,7 +49,10 @@ def first_cut(timeline: Timeline, t: int) -> Price | None:
 
 
 def prune(timeline: Timeline, stream: int | None) -> Timeline:
-    """Return rows from 31 days before now or the run's first cut, and two older ones."""
+    """Return the rows from a limit on, and the two newest rows before the limit.
+
+    The limit is 31 days before `stream`, or before the run's first cut if the cut is earlier.
+    """
     rows = sorted(timeline)
     if stream is None:
         return rows

@@ -37,7 +37,7 @@ class Ledger:
         return Ledger(list(self.movements), list(self.counts))
 
     def remove_count(self, count_id: int, since: int) -> None:
-        """Take out the count with an id, unless it is older than the horizon."""
+        """Remove the count with this id, unless it is before `since`, the start of the horizon."""
         self.counts = [c for c in self.counts if c.id != count_id or c.at < since]
 
     def last_count_before(self, limit: int) -> Count | None:
@@ -73,7 +73,7 @@ class Ledger:
         return sum(v for _, v in self.variances()) - beyond
 
     def shrink(self) -> int:
-        """Return minus the variances of all but opening counts, plus late old movements (11.4)."""
+        """Return the `beyond` movements minus the variances of all but opening counts (11.4)."""
         beyond = sum(m.units for m in self.movements if m.beyond)
         return beyond - sum(v for count, v in self.variances() if count.kind != "opening")
 

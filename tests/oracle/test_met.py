@@ -4,7 +4,7 @@ from collections import Counter
 
 from tests.oracle.met import EDGES, met_by
 
-# Seeds that together meet every edge. One history has a thousand counts on a day.
+# Seeds that together meet every edge. One of the histories has a thousand counts on a day.
 SEEDS = (144, 679)
 
 

@@ -44,7 +44,7 @@ def of_product(rows: list[prices.Price]) -> tuple[PriceRow, ...]:
 
 
 def random_policy(rng: Random) -> tuple[Row, Any] | None:
-    """Return the same policy for both, None if the draw violates a limit."""
+    """Return the same policy as (row of the model, policy of the product), or None if invalid."""
     raw = {"id": 1, "status": "active", "recorded_at": NOW}
     raw |= replenishment_columns(rng) | quantity_columns(rng) | price_columns(rng, NOW)
     gate = NOW + rng.choice((-1, 0, 1, 2, 3, 4)) * W

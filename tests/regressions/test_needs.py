@@ -11,7 +11,7 @@ FIRST = "R:L|S:1-2"
 
 
 def in_need() -> Shop:
-    """Return a shop with 24 counted and 4 sold: 20 are left, 42 are requested."""
+    """Return a shop with 24 units counted and 4 sold, so 20 on hand and a need of 42."""
     shop = Shop()
     shop.count(1, 24, "08:00")
     shop.sell(1, 4, "09:00")

@@ -36,7 +36,7 @@ def test_a_count_whose_last_change_was_refused_is_found_by_its_id() -> None:
     history, now = History(), at(9)
     first = count(7, 8, at(8), kind="opening")
     history.put("stock_count", "c", now, after=first)
-    # No record of the log moves the count to 08:30: the fold rejected it.
+    # The fold rejected the record that moves the count to 08:30, so it has no effect.
     moved = {**first, "occurred_at": at(8, 30), "recorded_at": at(8, 30)}
     history.put("stock_count", "u", at(9, 5), before=moved, after={**moved, "kind": "cycle"})
 
@@ -52,7 +52,7 @@ def test_only_a_change_with_an_approved_image_removes_a_count_whose_void_was_ref
     first = count(7, 8, at(8), kind="opening")
     void = {**first, "status": "void"}
     history.put("stock_count", "c", now, after=first)
-    # The void is older than the ring, so the count stays in force.
+    # The record that retracts the count is older than the ring, so it is rejected.
     lost = history.put("stock_count", "u", now - 200 * SECOND_US, before=first, after=void)
     lost["lsn"] = 1
     history.put("stock_count", "u", at(9, 5), before=void, after={**void, "units": 9})

@@ -40,7 +40,7 @@ def test_erpnext_pr_24031_erpnext_26625_erpnext_40123_a_back_dated_entry_reposts
 
 
 def test_erpnext_pr_50277_erpnext_pr_31748_posting_in_batches_moves_no_sale() -> None:
-    """Receipt at nine, sales after it, posted in any order at six in the evening."""
+    """A receipt at 09:00 and later sales reach Postgres at 18:00, in any order."""
     facts = [("08:00", 5), ("09:10", -4), ("09:20", -3)]
     seen = set()
     for order in permutations(range(3)):
@@ -72,7 +72,7 @@ def test_openboxes_pr_5092_oracle_support_2474243_the_book_may_move_during_a_cou
 
     shop.sell(2, 1, "07:50")
 
-    # The late sale explains the variance; no other reason is booked, and stock is unchanged.
+    # The late sale changes the variance to 0 and leaves the stock unchanged.
     assert (shop.state.on_hand_units, shop.variances) == (7, [10, 0])
     assert shop.state.stock.shrink_units == 0
 
@@ -81,7 +81,7 @@ def test_openboxes_pr_5092_oracle_support_2474243_the_book_may_move_during_a_cou
 def test_faust_385_faust_118_faust_428_robinhood_faust_708_windows_expire_by_stream_time(
     hours: int,
 ) -> None:
-    """Event time puts a line into its window; the key's clock expires it, never the wall clock."""
+    """A line's business time chooses its window. The key's stream time expires the window."""
     shop = Shop(start="12:00")
     shop.sell(1, 2, "09:05")
     assert [row.sold_units for row in shop.state.windows.values()] == [2]

@@ -106,7 +106,7 @@ def hunt(patch: Path, seeds: int = SEEDS) -> Finding:
 
 
 def rate(patch: Path, seeds: int = RATED) -> str:
-    """Return the first seed in `seeds` that meets the defect, and its rate per 10,000 seeds."""
+    """Return a text with the first seed that shows the defect, and its rate per 10,000 seeds."""
     ran = run_planted(patch, RATE, seeds, ENOUGH, patience_s=None)
     if ran.returncode:
         return ran.stderr

@@ -17,7 +17,7 @@ from tests.oracle.generate import history
 
 LONG = os.environ.get("HYPOTHESIS_PROFILE") == "long"
 SEEDS = int(os.environ.get("INVENTORY_EXPLAIN_SEEDS", "300" if LONG else "40"))
-FOLLOWED = frozenset({*range(10), 18, 30})  # these reach every line of the explanations
+FOLLOWED = frozenset({*range(10), 18, 30})  # seeds whose histories reach every explanation line
 FROM = Provenance(partition=3, logic_revision=1, as_of_us=77)
 
 

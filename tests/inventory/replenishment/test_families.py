@@ -23,7 +23,7 @@ def test_the_page_lists_the_families_in_order() -> None:
 
 
 def needs_of_lots(code: str) -> list[int]:
-    """Return needs of a family of `LOTS` by the second model, with s = 9 and Q = 6."""
+    """Return the need n at B = 9, 3, 2 and -40 by the second model, with s = 9 and Q = 6."""
     policy = {"replenish_family": code, "order_quantity_units": 6}
     return [need_of(policy, Levels(0, 9, None), base) for base in (9, 3, 2, -40)]
 
