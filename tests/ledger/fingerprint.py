@@ -7,12 +7,15 @@ LEFT_OUT = ("app.django_session", "app.django_cache", "app.refusal", "app.api_to
 
 
 def without_results(mark: str = "") -> dict[str, str]:
-    """Return the checksums without those of command results, which contain ids of the request."""
+    """Return `fingerprint` without command results, because these contain ids of the request."""
     return {name: rows for name, rows in fingerprint(mark).items() if name != "app.command"}
 
 
 def fingerprint(mark: str = "") -> dict[str, str]:
-    """Return a checksum by table of the three schemas, or of its rows that contain `mark`."""
+    """Return table → checksum of its rows that contain `mark`, or of all rows without a mark.
+
+    The tables are those of `retail`, `read_model` and `app`, without `LEFT_OUT`.
+    """
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT n.nspname || '.' || c.relname FROM pg_class c"

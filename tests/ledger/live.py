@@ -27,7 +27,7 @@ def asked_by(client: Client, keys: Iterable[str]) -> Any:
 
 
 def refusal_of(asked: Any) -> str:
-    """Return the text with which the check of open streams refuses `asked_by`, or ""."""
+    """Return the reason for ending the open stream of `asked_by`, or "" if it may continue."""
     [refusal] = import_module("webui.live.access").refusals([asked])
     return "" if refusal is None else str(refusal.text)
 

@@ -62,7 +62,7 @@ def program(role: str, *scopes: str, stores: tuple[str, ...] = ()) -> Program:
 
 
 def problem(answer: Any) -> dict[str, Any]:
-    """Return the problem details of a refusal, checked for their parts."""
+    """Return the problem details of a refusal. Assert that every required field is there."""
     assert answer["Content-Type"] == "application/problem+json", answer.content
     found: dict[str, Any] = answer.json()
     assert found["status"] == answer.status_code

@@ -161,7 +161,7 @@ def test_a_policy_that_changes_while_a_price_is_written_is_heard(
 def test_a_stop_beside_an_automatic_price_of_the_same_item_ends(
     ledger: psycopg.Connection, server: Server, database: str, due: str
 ) -> None:
-    """Both wait for the item, which has a scheduled price and an open proposal."""
+    """Automatic price and stop both wait for the row of the item. They must not deadlock."""
     later = us_of(next_window_start(database_now()) + timedelta(days=2))
     scheduled = price_proposal(ledger, proposal_id="P:L|S:1-9", effective_at_us=later)
     services.approve_price(proposal_id=scheduled, shown_revision=1)

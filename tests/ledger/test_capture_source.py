@@ -85,7 +85,7 @@ def test_a_publication_that_was_away_stays_damage_when_it_is_back(owner, ledger,
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_change_while_capture_is_being_checked_is_not_recorded(owner, ledger, change) -> None:
-    """A process first looks for damage, waits for Connect, and then records the publication."""
+    """A process looks for damage, waits, and then records the publication. Changes stay damage."""
     away, back = CHANGES[change]
     with inactive_slot(ledger):
         store_publication(owner)

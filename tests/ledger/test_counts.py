@@ -130,7 +130,7 @@ def test_an_item_that_can_not_be_handed_in_stays_on_the_open_sheet(
 
     first = services.submit_sheet(sheet_id=sheet, actor="ann")
     services.undo_entry(sheet_id=sheet, entry_id=many[1].entry_id, actor="ann")
-    # Another count of T would have only the new unit, and replace the count of two units.
+    # T was handed in with two units. A second count of T would have one unit and replace the first.
     (late,) = services.add_entries(sheet_id=sheet, entries=[many[2], entry("T", 1)], actor="ann")
     second = services.submit_sheet(sheet_id=sheet, actor="ann")
 

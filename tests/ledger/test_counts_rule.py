@@ -13,7 +13,7 @@ from tests.ledger.test_counts import expected, now, sell
 
 
 def test_expected_is_the_number_of_the_count_rules_table(ledger: psycopg.Connection) -> None:
-    """The worked table of docs/domain.md 2.4, its variances by SQL."""
+    """SQL gives the variances of the worked table in docs/domain.md 2.4."""
     day = now(ledger).replace(hour=0, minute=0, second=0, microsecond=0) - timedelta(days=1)
 
     def at(hours: int, minutes: int = 0) -> datetime:
@@ -115,7 +115,7 @@ def test_expected_is_the_sum_of_all_other_facts_in_any_history(
         counted = int(kind.removeprefix("count ")) if kind != "move" else 0
         facts.append((at, counted, kind, units))
 
-    # Movements of a second come before its counts, counts in the order of their ids.
+    # Within a second, movements come before counts, and counts are in the order of their ids.
     running = 0
     wanted: dict[int, int] = {}
     for _, counted, _, units in sorted(facts, key=lambda fact: fact[:2]):

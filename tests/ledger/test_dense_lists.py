@@ -185,8 +185,8 @@ def test_each_column_sorts_and_no_crafted_place_is_an_error(
     assert len(urls) >= 4
     for number, url in enumerate(urls):
         assert len(rows_of(read(client, base, url), one.cell)) == 3
-        # In a column of texts, some of these are valid cursors after the last row. Every second
-        # one is enough for a column: the lists share the code that reads a cursor.
+        # Some crafted cursors are valid in a column of texts, and lead to a page without rows. Each
+        # column tries half of them, because all lists read a cursor by the same code.
         for crafted in CRAFTED[number % 2 :: 2]:
             assert len(rows_of(read(client, base, f"{url}&after={crafted}"), one.cell)) in {0, 3}
 

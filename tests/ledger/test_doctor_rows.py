@@ -114,7 +114,7 @@ def test_rules_of_another_revision_that_decide_are_a_warning(home, ledger) -> No
     assert compared.repair.startswith(f"inventory revision promote {LOGIC_REVISION}  # or deploy")
     assert "get no new ones" not in compared.found
 
-    # Without an approval `promote` refuses every differing key. The way back is a rollback.
+    # After a switch, the repair is a rollback: `promote` refuses differences without an approval.
     ledger.execute(
         "INSERT INTO app.revision_switch (revision, former, switched_by) VALUES (%s, %s, 'test')",
         (LOGIC_REVISION + 1, LOGIC_REVISION),

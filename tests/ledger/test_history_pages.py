@@ -354,7 +354,7 @@ def test_a_roll_back_is_offered_after_the_switch_and_the_other_steps_before(
     assert after.count("Ask for it") == 1
     assert 'name="kind" value="rollback"' in after
     assert "Revision 3 decides." in after
-    # A terminal has switched, so no request of a page was done.
+    # A person switched in a terminal, so the page shows one job as done, and not the switch.
     assert "UTC, switched by root." in after
     assert after.count('<span class="flag good">done</span>') == 1
     assert "Revision 2 decides since" in back

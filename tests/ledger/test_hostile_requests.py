@@ -146,7 +146,7 @@ def test_a_body_that_is_no_form_is_refused_and_changes_nothing(
             answer = visitor.generic("POST", path, body, content_type=content_type)
             answers[name] = answer.status_code
 
-    # Only limits of logins change, which count attempts, and the log of wrong codes and passwords.
+    # Only the counters of login attempts and the log of wrong codes and passwords may change.
     changed = {table for table, rows in fingerprint().items() if rows != before[table]}
     assert changed <= {"app.login_count", "app.action_log", "app.action_chain"}
     wrong = {name: code for name, code in answers.items() if not (400 <= code < 500)}
@@ -200,7 +200,7 @@ def test_a_codec_that_is_no_character_set_is_refused(stores: tuple[Store, Store]
 
 
 def mixed(own: tuple[str, Form], other: tuple[str, Form]) -> Iterator[tuple[str, Form]]:
-    """Yield forms that mix both: one's address with the other's fields, and values of both."""
+    """Yield (path, form) for each mix: a path with the other fields, or fields of both."""
     (path, fields), (their_path, their_fields) = own, other
     if path != their_path:
         yield their_path, sent(fields)

@@ -1,4 +1,4 @@
-"""Texts of pages in German that appear only in some states, which no walk through the pages has."""
+"""German texts that appear only in some states. `test_languages.py` doesn't reach these states."""
 
 from importlib import import_module
 from uuid import uuid4

@@ -1,4 +1,4 @@
-"""Each limit of decision 0026 blocks at its number, for its span, and nothing else."""
+"""Each limit of decision 0026 blocks after its number of attempts, and for its time only."""
 
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module

@@ -39,7 +39,7 @@ def race(
     role: str,
     typed: Mapping[str, Mapping[str, str]],
 ) -> tuple[str, str, Any]:
-    """Send both people's forms at once. Return who succeeded, who was refused, and that page."""
+    """Send both people's forms at once. Return (winner, loser, the loser's answer)."""
     clients = {name: person(role, name) for name in typed}
     answers = at_the_same_time(
         *(lambda name=name: post(clients[name], typed[name]) for name in typed)
@@ -53,7 +53,7 @@ def race(
 
 @pytest.fixture
 def item(ledger: psycopg.Connection) -> psycopg.Connection:
-    """L|S in packs of 6, counted 20, 4.00 a unit, floor 4.00."""
+    """Write L|S with 20 counted units, packs of 6, and a cost and price floor of 4.00."""
     write(ledger, "item_location", cost_minor=400, pack_units=6, supplier="ACME")
     an_hour_ago = database_now() - timedelta(hours=1)
     write(ledger, "stock_count", units=20, kind="opening", occurred_at=an_hour_ago)

@@ -109,7 +109,7 @@ def test_no_cell_of_the_csv_is_a_formula(ledger: psycopg.Connection, start: str)
 @pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r"])
 @pytest.mark.parametrize("end", [";", "\n", "\r\n", ';"', ';""'])
 def test_no_part_of_a_line_that_is_split_at_semicolons_is_a_formula(start: str, end: str) -> None:
-    """Programs that split at semicolons find no quoted text after a comma."""
+    """A program that splits at semicolons ignores a quotation mark that follows a comma."""
     before = f"Tea{end}".rstrip('"')
     hostile = f'Tea{end}{start}HYPERLINK("x");1'
     out = io.StringIO()

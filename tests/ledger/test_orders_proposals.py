@@ -171,7 +171,7 @@ def approved_soon(sinks: psycopg.Connection) -> None:
 def test_a_switch_waits_for_an_approval_that_has_locked_its_need(
     ledger: psycopg.Connection, sinks: psycopg.Connection
 ) -> None:
-    """Without waiting, the switch would wait for the row, and the approval for the table."""
+    """Otherwise they could deadlock: the switch waits for the row, the approval for the table."""
     told(sinks, event())
     with ledger.transaction():
         ledger.execute("SELECT FROM app.reorder_proposal FOR UPDATE")

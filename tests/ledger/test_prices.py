@@ -104,8 +104,8 @@ def test_approving_writes_the_price_and_the_decision(
 def test_the_price_reaches_the_log_before_the_word_on_it(
     ledger: psycopg.Connection, proposal: str
 ) -> None:
-    # The proposal's 48 hours are over, but the key has had no record since. The next record ends
-    # it: as accepted if it is the price, otherwise as expired.
+    # The proposal's 48 hours are over, but the key has had no record since. Its next record closes
+    # the proposal: the price row as accepted, any other record as expired.
     services.approve_price(proposal_id=proposal, shown_revision=1, actor="pricing")
 
     assert ledger.execute(

@@ -294,7 +294,7 @@ def test_a_long_delivery_is_received_a_hundred_lines_at_a_time(ledger: psycopg.C
     client = person("associate")
     page = text(client.get("/receiving/order?ref=X-1"))
     assert "3 further lines of this order follow" in page
-    # The script must not take an item of these lines for one that is not on the order.
+    # With `data-more`, the script knows that the order has more items than the page shows.
     assert "data-pick data-more" in page
     # Enter in a quantity presses the first button of the form, so this button must receive nothing.
     assert " disabled" in re.findall(r"<button[^>]*>", page.partition("data-delivery>")[2])[0]

@@ -1,4 +1,4 @@
-"""Tokens that browsers keep: signed for one purpose, with an age, and worth nothing if changed."""
+"""Signed tokens in browsers: each has one purpose and a lifetime, and is invalid if changed."""
 
 import time
 from importlib import import_module

@@ -199,5 +199,5 @@ def test_a_page_searches_once() -> None:
 
     found = statements(client, "/?q=S17")
 
-    # Locations that a word names, and codes.
+    # The two additional statements look up locations and product codes that match the word.
     assert len(found) == len(listed) + 2 <= BUDGET + 2

@@ -337,7 +337,7 @@ def test_a_resumed_proposal_has_another_day(inbox: psycopg.Connection) -> None:
 def test_a_need_has_another_day_when_its_snooze_ends(
     inbox: psycopg.Connection, until_days: int | None, end_days: int
 ) -> None:
-    """A snooze ends at its until, or earlier by an event."""
+    """A snooze ends at `until_at`, or with the need's next event if that comes first."""
     until = None if until_days is None else NOON + timedelta(days=until_days)
     need = reorder_proposal(
         inbox,

@@ -225,7 +225,7 @@ def test_a_transfer_is_stuck_three_days_past_due(
     is_stuck: bool,
 ) -> None:
     services.ship_transfer(services.ShipTransfer(services.Route("DC-1", "L", "S", 6)))
-    places.execute("UPDATE retail.item_location SET lead_time_centidays = 150")  # two whole days
+    places.execute("UPDATE retail.item_location SET lead_time_centidays = 150")  # counts as 2 days
     places.execute(
         "UPDATE retail.shipment_line SET due_on = (now() AT TIME ZONE 'UTC')::date - %s::int,"
         " shipped_at = now() - make_interval(days => %s)",
@@ -235,7 +235,7 @@ def test_a_transfer_is_stuck_three_days_past_due(
     said = text(person("manager").get("/transfers/?view=stuck"))
 
     assert ("Nothing is stuck" in said) is not is_stuck
-    assert ("3 days ago" in said) is is_stuck  # without an agreed day: five minus the lead time
+    assert ("3 days ago" in said) is is_stuck  # 5 days since it was shipped, less 2
 
 
 def test_a_link_fills_the_form(places: psycopg.Connection) -> None:

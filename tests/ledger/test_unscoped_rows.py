@@ -1,4 +1,4 @@
-"""Rows of commands as typed values: columns by the name of a field."""
+"""Rows of a query become objects: a field gets the value of the column with its name."""
 
 from dataclasses import dataclass
 

@@ -169,7 +169,7 @@ def test_a_line_that_came_again_too_late_is_told_and_left_in_the_sums(
 def test_the_image_in_force_is_the_last_applied_one_after_several_refused_records(
     inbox: psycopg.Connection, first: str, expected: int, after: str
 ) -> None:
-    """The count is older than the retained days. The second record takes the refused count back."""
+    """Both records are refused, because the count is too old. The second retracts the first."""
     write(inbox, "sale_line", quantity_units=3, recorded_at=NOON)
     row = write(inbox, "stock_count", status="void", recorded_at=NOON.replace(hour=15))
     [void] = [image for table, image in images(inbox, "L|S") if table == "stock_count"]
@@ -199,7 +199,7 @@ def test_the_image_in_force_is_the_last_applied_one_after_several_refused_record
 def test_a_count_that_was_folded_before_its_row_changed_again_is_listed(
     inbox: psycopg.Connection, counted: str, listed: int
 ) -> None:
-    """The record that voids the count was rejected. The row is approved again on 2 March."""
+    """The record that retracts the count was rejected. On 2 March, the row is approved again."""
     row = write(inbox, "stock_count", recorded_at=NOON)
     before = {"id": row, "inv_key": "L|S", "status": "approved"}
     before |= {"occurred_at": counted, "recorded_at": counted}

@@ -65,7 +65,7 @@ async def answered(request: bytes, monkeypatch: pytest.MonkeyPatch) -> list[int]
 @pytest.mark.parametrize(
     ("request_bytes", "statuses"),
     [
-        # With Transfer-Encoding, Content-Length is ignored. It would take 6 bytes of the next one.
+        # Transfer-Encoding wins. By Content-Length, 6 bytes of the next request would be the body.
         (POST + b"Content-Length: 6\r\n" + CHUNKED + NOTHING + BEHIND, [403, 200]),
         (POST + CHUNKED + NOTHING + BEHIND, [403, 200]),
         (POST + b"Content-Length: 4\r\nContent-Length: 5\r\n\r\nabcde" + BEHIND, [400]),

@@ -200,5 +200,5 @@ def test_every_action_of_the_audit_log_is_in_the_catalogues() -> None:
     actions = logged_actions()
 
     assert {"send_order", "plan_transfer", "login", "price_kill_switch"} <= actions
-    # `webui.readmodel.logged` has a name of its own for the stop of prices.
+    # `webui.readmodel.logged` has the translated name of this action.
     assert actions - {*ACTIONS} == {"price_kill_switch"}

@@ -21,7 +21,7 @@ FURTHER = {
 PLURALS = "|".join({many.rpartition(" ")[2] for _, many in NOUNS.values()} | FURTHER)
 # A placeholder, and its noun after at most one other word.
 FIXED = re.compile(rf"(?:%\((?P<name>\w+)\)s|\{{(?P<script>\w+)\}}) (?:\w+ )?(?:{PLURALS})\b")
-# Limits are above 1, ids are no number of things, and `view` is a word like "open".
+# A limit is always above 1. An id counts nothing, and `view` is a word such as "open".
 NOT_COUNTED = re.compile(r"most|longest|view$|(?:\w+_)?id$")
 # Commands and their reports are in English only.
 OF_COMMANDS = ("deploy/cli", "deploy/doctor", "deploy/revisions", "analytics/simulation/wording.py")
@@ -68,7 +68,7 @@ def test_no_page_appends_letters_to_a_translated_text() -> None:
 
 
 def fixed_plurals(path: Path) -> Iterator[str]:
-    """Yield the texts of a module in which a value of an f-string has a plural behind it."""
+    """Yield `path: {value} plural` for each f-string in which a plural follows a value."""
     behind = re.compile(rf" (?:\w+ )?(?:{PLURALS})\b(?!/)")  # not records/s
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.JoinedStr):
@@ -76,7 +76,7 @@ def fixed_plurals(path: Path) -> Iterator[str]:
                 if isinstance(value, ast.FormattedValue) and isinstance(text, ast.Constant):
                     number = ast.unparse(value.value)
                     plural = str(text.value)
-                    # Constants are limits.
+                    # A constant is a limit, which is always above 1.
                     counts = not number.isupper() and not number.startswith("counted_text(")
                     if counts and behind.match(plural):
                         yield f"{path.relative_to(PROJECT)}: {{{number}}}{plural}"

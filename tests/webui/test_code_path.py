@@ -1,4 +1,4 @@
-"""Each permitted code has an address of its own, which browsers and servers don't resolve."""
+"""Each permitted code has an address of its own, in which browsers and servers change nothing."""
 
 from urllib.parse import unquote, urlsplit
 

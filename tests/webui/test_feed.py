@@ -54,7 +54,7 @@ def test_a_record_of_an_unknown_version_is_told_with_its_place(consumer: Any, pr
 class Trickle:
     """Consumer that returns one record per poll, until the test's records end.
 
-    `shown` has the record that the hub showed at each poll.
+    `shown` has, for each poll, the record that the hub showed at that moment.
     """
 
     def __init__(self, hub: Hub[Any], records: int) -> None:

@@ -54,11 +54,11 @@ def test_levels_change_with_a_field_exactly_where_the_form_asks_for_it(
     is_of_orders = family.shape == LOTS and field.column == "order_quantity_units"
     is_protected = "safety_method" in family.computed
     is_typed = chosen["levels"] == "fixed" or not is_protected
-    # The due day of an order comes from the lead time, whatever its levels come from.
+    # The form always asks for the lead time, because the due day of an order depends on it.
     is_of_orders |= is_typed and field.column == "lead_time_centidays"
 
     before = levels_of(chosen)
-    # A level in multiples of a quantity can be the same for one of these factors.
+    # Try several factors: rounded to multiples of a quantity, a level may stay the same for one.
     after = [levels_of(chosen, **{field.column: BASE[field.column] * n}) for n in (2, 3, 5)]
 
     is_read, is_asked = any(found != before for found in after), is_used(field, chosen)
