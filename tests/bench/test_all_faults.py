@@ -52,7 +52,7 @@ def test_the_catalogue_has_every_service_and_each_name_once() -> None:
 
 
 def test_no_two_bad_records_are_one_change_that_was_sent_twice() -> None:
-    """A record without a key may be in the partition of any other one."""
+    """A partition ignores a second record with the LSN of another one. Any two may share one."""
     texts = b"\n".join(kind.value() for kind in poison.KINDS if len(kind.value()) < LONG)
     positions = re.findall(rb'"lsn": (\d+)', texts)
 

@@ -1,4 +1,4 @@
-"""The lines of a load: rate times seconds, also at a low rate."""
+"""A load writes its rate of lines each second, for example 1 or 6,000, evenly spread."""
 
 from types import SimpleNamespace
 

@@ -127,7 +127,7 @@ def test_a_slow_peer_gets_the_earliest_records_on_a_topic_of_their_own() -> None
 
 
 def test_what_a_peer_has_used_is_known_after_its_end(tmp_path: Path) -> None:
-    """The bench reads a peer's usage when the peer reports its end. It may have exited by then."""
+    """The bench reads a peer's CPU time after the peer has reported its end, or even has exited."""
     program = "import time\nwhile time.process_time() < 0.2: pass"
 
     def start(command: Sequence[str], _extra: object, log: Path) -> Popen[bytes]:

@@ -15,7 +15,7 @@ def test_all_keys_come_back_cold_and_warm(monkeypatch) -> None:
 
     assert report.keys == 12_000
     assert [way.way for way in report.ways] == ["cold", "warm"]
-    assert all(way.memory_mb > 1 for way in report.ways)  # also if the other ran before
+    assert all(way.memory_mb > 1 for way in report.ways)  # each way has a new process
     assert report.as_json()["files_mb"] > 0
     records = [
         len(record.value or b"")

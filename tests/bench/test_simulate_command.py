@@ -152,7 +152,7 @@ def test_a_signal_in_a_destructor_ends_the_run(
 
     def interrupted(_batch: tuple[int, int]) -> list[int]:
         ended = weakref.finalize({1}, lambda: os.kill(os.getpid(), number))
-        assert not ended.alive  # the set had no other reference, so the finalizer has run
+        assert not ended.alive  # nothing else refers to the set, so the finalizer has run
         return []
 
     monkeypatch.setattr(simulate, "_BATCH", 1)

@@ -1,4 +1,4 @@
-"""Sizes of a simulation, and fetches that bring records with holes."""
+"""Limits that a simulation lowers, and fetches that leave out records."""
 
 from bench.simulation.batches import silent
 from bench.simulation.disk import Disk

@@ -1,4 +1,4 @@
-"""`inventory bench sinks`: its log, its report, and sinks with other contents. No service runs."""
+"""`inventory bench sinks`: its log, its report, and sinks with wrong rows. No service runs."""
 
 from collections import Counter
 from dataclasses import dataclass, field

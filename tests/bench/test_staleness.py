@@ -11,7 +11,10 @@ NOWHERE = Connections(database_url=SecretStr("postgresql://127.0.0.1:1/none"))
 
 
 def recorded(committed: list[float], shown: list[float], *, of_others: float = 0.0) -> Staleness:
-    """Return a measurement whose first key has these times; other keys were sold once before."""
+    """Return a measurement with these times, in seconds, of the first key's sales.
+
+    Each other key has one sale at `of_others`, which is shown 0.5 s later.
+    """
     staleness = Staleness(NOWHERE)  # not entered, so no thread sells or queries
     first, *others = staleness._keys
     first.committed, first.shown = committed, shown

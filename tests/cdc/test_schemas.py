@@ -121,8 +121,8 @@ def test_a_hash_covers_each_rule_and_field_but_no_text(tmp_path: Path) -> None:
     assert hash_of(required=["description"]) != first
 
 
-# In version 1 of level, window and state a window counts 0 or more lines. It counts less if a line
-# is retracted that it never counted (domain.md 3.3). Readers accept such a record.
+# Version 1 of level, window and state requires 0 or more lines in a window. The number is below 0
+# if a retracted line was never counted (domain.md 3.3). Readers accept such a record.
 RETRACTED = re.compile(r"\.(sale_lines|return_lines): -\d+ is less than the minimum of 0$")
 
 

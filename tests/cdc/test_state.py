@@ -19,7 +19,7 @@ KEY = InvKey("L|A")
 
 @pytest.fixture(autouse=True)
 def nothing_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Empty the policy cache. A growing cache would move and count policies of earlier tests."""
+    """Empty the policy cache, so that the measured memory has no policies of earlier tests."""
     monkeypatch.setattr(documents, "_POLICIES", {})
 
 

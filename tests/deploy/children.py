@@ -4,7 +4,7 @@ import sys
 from typing import Final
 
 SLEEP: Final = (sys.executable, "-c", "import time; time.sleep(600)")
-# Ignores SIGTERM, from the moment in which it prints its first line.
+# This child ignores SIGTERM as soon as it has printed its first line.
 DEAF: Final = (
     sys.executable,
     "-c",
@@ -13,7 +13,7 @@ DEAF: Final = (
         "print('deaf', flush=True); time.sleep(600)"
     ),
 )
-# Writes "ready", and then the signal that ends it: SIGTERM or SIGUSR1.
+# This child writes "ready", and then the signal that ends it: SIGTERM or SIGUSR1.
 MEMBER: Final = (
     sys.executable,
     "-c",

@@ -1,4 +1,4 @@
-"""`inventory backfill simulate` as a command: tables, JSON, refusals, and no way out of it."""
+"""`inventory backfill simulate` as a command: tables, JSON, refusals, and no network access."""
 
 import json
 import os

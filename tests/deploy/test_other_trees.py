@@ -73,7 +73,7 @@ def test_the_command_of_a_tree_ends_with_the_command_that_runs_it(tmp_path: Path
 def test_a_tree_that_does_not_know_the_archives_names_is_not_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It would take the archive for an empty one, and delete its files."""
+    """Old code doesn't find the archive's manifest. It would delete the archive's files."""
     (tmp_path / "deploy" / "cli").mkdir(parents=True)
     (tmp_path / "deploy" / "cli" / "backfill.py").touch()
     monkeypatch.setattr("deploy.cli.backfill.load_environment", dict)

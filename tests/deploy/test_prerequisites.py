@@ -1,4 +1,4 @@
-"""Required programs: found, too old, installed or requested. Each is a real small program."""
+"""Required programs: found, too old, installed or requested. Small scripts replace them."""
 
 import os
 import subprocess

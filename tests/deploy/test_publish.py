@@ -58,7 +58,7 @@ def test_not_for_ever_and_not_for_any_reason(
 
 
 def test_a_run_that_another_process_uses_is_not_published(tmp_path: Path) -> None:
-    """`discard` could move its files away between the check and the last record."""
+    """Otherwise `discard` could move the run's files away between the check and the last record."""
     settings = Connections(home=tmp_path)
     plan = Plan("one", "local", {}, 1, logic_revision=LOGIC_REVISION, code="c", units=())
     directory = save(plan, runs_dir(settings))
@@ -80,7 +80,7 @@ def test_one_publication_at_a_time(tmp_path: Path) -> None:
 def a_home_whose_changelogs_have_state(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Connections:
-    """Replace broker and database: the run's revision has progress, and another one decides."""
+    """Replace broker and database. The run's revision has progress; another revision decides."""
     settings = Connections(home=tmp_path)
     directory = save(Plan("one", "local", {}, 1, LOGIC_REVISION, "rules", ()), runs_dir(settings))
     found = Publishable("one", "rules", directory, ())

@@ -1,4 +1,4 @@
-"""Archives that were moved away: on request, without an archiver, and written again from 0."""
+"""`backfill rearchive` moves an archive away, and the archiver writes it again from offset 0."""
 
 import fcntl
 import json

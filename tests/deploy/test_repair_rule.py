@@ -79,7 +79,10 @@ def supervisor(home: Home) -> Iterator[Supervisor]:
 def serving(
     home: Home, supervisor: Supervisor, *, answers: bool, alive: ServiceProbe | None = None
 ) -> ProcessId:
-    """Start a process that was ready; its probe returns `answers`, or calls `alive` if given."""
+    """Start a process, mark it as ready, and return its id.
+
+    Its probe returns `answers`, or the result of `alive` if given.
+    """
     mute = Service(
         "web",
         SLEEP,

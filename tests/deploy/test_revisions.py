@@ -1,4 +1,4 @@
-"""Comparison of two logic revisions without a broker: differences, and keys still in motion."""
+"""Comparison of two logic revisions without a broker: differences, and keys decided meanwhile."""
 
 import json
 from pathlib import Path
@@ -38,7 +38,10 @@ def side(revision: int, **by_key: dict[str, Any]) -> Decisions:
 
 
 def found(former: Decisions, fresh: Decisions) -> list[tuple[str, str, tuple[str, ...], bool]]:
-    """Return key, `how` and fields of each difference, and True if its key has moved."""
+    """Return (key, `how`, fields, moved) of each difference.
+
+    `moved` is True if a revision decided about the key at or after the barrier's offset.
+    """
     return [
         (entry.inv_key, entry.how, entry.fields, comparing._moved(entry, former, fresh, BARRIER))
         for entry in comparing._differences(former, fresh)

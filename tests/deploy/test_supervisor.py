@@ -72,7 +72,7 @@ def test_only_what_did_not_serve_is_started_later_each_time(
     counted: list[int],
     ended_by: signal.Signals,
 ) -> None:
-    """It ends four times. A process that was ready before its end starts again without delay."""
+    """The process ends four times. If it was ready before, it starts again without delay."""
     asked: list[int] = []
 
     def no_delay(ends: int) -> float:

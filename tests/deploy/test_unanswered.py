@@ -134,7 +134,7 @@ def test_a_silent_broker_costs_one_time_limit(home: Home, monkeypatch) -> None:
 
 
 def test_status_sends_nothing_to_a_suspended_postgres(home: Home) -> None:
-    """Such a server accepts connections and never answers: each one costs its time limit."""
+    """Such a server accepts connections and never answers, so each query would time out."""
     with socket.create_server(("127.0.0.1", 0)) as suspended, running_child() as child:
         child.send_signal(signal.SIGSTOP)
         postgres = identify(child.pid)

@@ -1,8 +1,8 @@
 """Files that the product writes, made from a seeded history.
 
 `python -m tests.golden.files` writes some of them to the golden folder. The lines of a version are
-written once and never changed. Of a snapshot only the head is kept: a restore doesn't read a
-snapshot of another format, it only takes longer.
+written once and never changed. Only the first frame of a snapshot is kept, because a restore
+ignores a snapshot of another format.
 """
 
 import asyncio
@@ -88,7 +88,7 @@ def documents_of(frames: list[bytes]) -> Iterator[tuple[str, bytes]]:
 
 
 def plain(kind: str, content: bytes) -> bytes:
-    """Return the document in one line. A unit gets the checksum of its present content."""
+    """Return the document in one line. A `run_unit` gets a checksum of its changed paths."""
     document = json.loads(content)
     if kind == "run_unit":
         return line_of(_row(document))

@@ -72,7 +72,7 @@ OUTGOING = {
     "ledger/webhooks/targets.py": "names of receivers, resolved and checked",
 }
 CLIENTS = {"httpx", "aiohttp", "urllib.request", "http.client", "ftplib", "socket"}
-# Patterns that are not one literal: each is made of names in the sources, not of requests.
+# Modules that build a regular expression, and from what. None builds it from a request.
 MADE_PATTERNS = {
     "ledger/access/narrowing.py": "names of relations in our own SQL",
     "streams/engine/level_rows.py": "names and types of the fields of a window row",
@@ -194,7 +194,7 @@ def test_browsers_store_scans_recent_items_names_and_two_preferences_only() -> N
 
 
 def test_only_the_service_worker_keeps_answers() -> None:
-    """It keeps files without data, and one list, which the login deletes."""
+    """The service worker stores files without data, and one list, which the login page deletes."""
     assert {line.partition(":")[0] for line in found_in(r"\bcaches\.", "*.js")} == {
         "service-worker.js"
     }

@@ -50,7 +50,7 @@ ROWS = [row(line) for line in PAGE.splitlines() if re.match(r"\| \d+\.\d+\.\d+",
 
 
 def covered(ids: str) -> list[Number]:
-    """Return the requirements of `1.2.6 to 1.2.8, 1.3.1`; a range has the standard's numbers."""
+    """Return the requirements of `1.2.6 to 1.2.8, 1.3.1`; ranges skip absent numbers."""
     found = []
     for span in ids.split(", "):
         first, _, last = span.partition(" to ")

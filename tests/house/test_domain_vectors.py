@@ -44,7 +44,7 @@ def values(data: object) -> Iterator[int]:
 
 
 def assert_said(cell: str, data: object) -> None:
-    """Assert that the data contain each number of the prose, as it is or in a smaller unit."""
+    """Assert that the data contain each number of the prose, unchanged or in a smaller unit."""
     known = set(values(data))
     prose = re.sub(r"\b[A-Z]\d+(?=[ ;])|\([^()]*\)|\b\w+_\w+\b", "", plain(cell) + " ")
     for said in re.findall(r"−?\d[\d,]*(?:\.\d+)?", prose):
@@ -55,7 +55,7 @@ def assert_said(cell: str, data: object) -> None:
 
 
 def fitted(cell: str, size: int, *, missing: str = "–") -> list[int | None]:
-    """Return the cell's values for `size` vectors: one for all, or one for each."""
+    """Return the values of a cell. A single value is repeated for each of `size` vectors."""
     parts = [part.strip() for part in plain(cell).split(";")]
     found = [None if part == missing else numbers(part)[0] for part in parts]
     return found * size if len(found) == 1 else found
@@ -97,7 +97,7 @@ def test_count_rule() -> None:
 
 
 def assert_variances(cell: str, row: Row) -> None:
-    """Assert that the page shows the end of the list that the data have in full."""
+    """Assert that the cell shows the row's verdict, its totals, or its last variances."""
     if "verdict" in row:
         assert cell == row["verdict"]
     elif "total_variances" in row:
@@ -116,7 +116,7 @@ def test_effects() -> None:
         columns = ("on_hand", "unavailable", "on_order", "in_transit", "position")
         for cell, column in zip(cells[1:], columns, strict=True):
             found = fitted(cell, len(row[column]))
-            # One value less than facts: the row shows those after the first ones.
+            # If the cell has fewer values than the data, it has the last ones.
             assert found == row[column][-len(found) :], (cells[0], column)
 
 

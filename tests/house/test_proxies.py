@@ -1,6 +1,6 @@
 """No request to a part of the stack goes through the proxy of the environment.
 
-A proxy can't reach the loopback addresses of another machine, and would read token and passwords.
+A proxy can't reach the loopback addresses of this machine, and would read token and passwords.
 """
 
 import ast

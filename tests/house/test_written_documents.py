@@ -150,7 +150,7 @@ def calls(node: ast.AST, within: tuple[str, ...] = ()) -> Iterator[tuple[str, st
 
 
 def formatted(node: ast.AST, within: str = "") -> Iterator[str]:
-    """Yield functions that build JSON by hand: bytes that begin a document."""
+    """Yield functions that build JSON by hand: they contain bytes that begin with `{"`."""
     for child in ast.iter_child_nodes(node):
         inner = child.name if isinstance(child, ast.FunctionDef) else within
         value = child.value if isinstance(child, ast.Constant) else None

@@ -167,8 +167,8 @@ def _only(path: str, text: str, lines: list[str]) -> int:
 def perform_edits(page: str, copy: Path) -> None:
     """Perform all edits of a page in `copy`.
 
-    A page leaves the number of a migration to the reader: `NEXT` is the number after that of the
-    newest migration, and `NEWEST` is the name of that one.
+    Pages don't contain the number of a migration. `NEWEST` is the name of the newest migration, for
+    example 0042_codes, and `NEXT` is the next number, here 0043.
     """
     newest = max(path.stem for path in (copy / "ledger" / "migrations").glob("[0-9]*.py"))
     number = f"{int(newest[:4]) + 1:04d}"

@@ -1,4 +1,4 @@
-"""`inventory bench hot` on a running stack: what both sides sold, and what is left afterwards."""
+"""`inventory bench hot` on a running stack finds each of its sales, and drops its schema."""
 
 import json
 

@@ -173,7 +173,7 @@ def test_after_kill_9_of_the_owner_a_key_is_unknown_and_then_right_again(
     first = answer_of(stack, "worker-1", key)
     live = query_key(stack.settings, key)
 
-    # The answer is an error, or already the number of the restarted worker.
+    # The answer is an error, or the correct number if the worker has restarted already.
     assert first is not None
     assert first.status_code in {200, 503}
     assert first.status_code == 200 or first.headers["Retry-After"] == "1"
@@ -230,7 +230,7 @@ def test_scaling_to_three_and_back_under_load_loses_nothing(stack: RunningStack)
     names = {name for name in stack.runtime.services if name.startswith("worker-")}
     assert names == {"worker-1", "worker-2"}
     assert {name: stack.runtime.services[name].pid for name in kept} == kept
-    # By itself: the supervisor removes only ended workers, and with a longer delay.
+    # The worker leaves the group itself. The supervisor would remove an ended worker much later.
     assert '"group left"' in stack.home.log_of("worker-3").read_text(encoding="utf-8")
     assert_nothing_differs(stack)
 

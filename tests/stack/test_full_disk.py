@@ -1,4 +1,4 @@
-"""A first start on a disk that is too small prints a command that starts the stack on another."""
+"""A first start on a too small disk prints a command that starts the stack on another disk."""
 
 from collections.abc import Iterator
 from pathlib import Path

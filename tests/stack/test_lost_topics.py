@@ -1,6 +1,7 @@
 """Topics deleted, truncated or full of garbage: workers stop with a reason and can restart.
 
-Uses a separate stack. A rebuild repairs it; after the last tests only a new generation does.
+Uses a separate stack. A rebuild repairs its topics. After the last tests, only a new generation
+could repair them.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""A broker in its first seconds: every client that asks for offsets gets an answer."""
+"""Every client that requests offsets waits for a broker in its first seconds."""
 
 import subprocess
 import sys

@@ -24,7 +24,7 @@ ONE, TWO, OTHER = TP(STOCK_EVENTS, 1), TP(STOCK_EVENTS, 2), TP("reference.produc
 
 @dataclass
 class Engine:
-    """Replacement of the runtime that finishes chunks when a test allows it."""
+    """Replacement of a worker's runtime. It finishes a chunk when the test sets `open`."""
 
     chunks: list[tuple[int, list[int]]] = field(default_factory=list)
     open: asyncio.Event = field(default_factory=asyncio.Event)
@@ -120,7 +120,7 @@ class Rig:
         paused = {tp: rows for tp, rows in everything.items() if tp not in active_partitions}
         if paused:
             self.fetched.appendleft(paused)
-        # aiokafka's own kind of (topic, partition), as the driver hands it on.
+        # The real driver returns keys of aiokafka's class, not Faust's `TP`.
         return {
             TopicPartition(tp.topic, tp.partition): rows
             for tp, rows in everything.items()

@@ -133,7 +133,7 @@ def test_a_rebuild_repairs_only_wrong_changelogs(error: BrokenInvariant, repair:
 def test_an_unfinished_publication_is_removed_by_the_command_that_may_do_it(
     worker: str, repair: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The stack's own revision can't be retired."""
+    """`revision retire` refuses the stack's own revision, so its repair is a rebuild."""
     repairs: list[str] = []
     monkeypatch.setattr(runtime, "die", lambda _, error: repairs.append(runtime.repair_of(error)))
     with pytest.raises(UnfinishedPublication, match="an incomplete published backfill") as ended:
@@ -355,7 +355,7 @@ def test_a_worker_whose_address_is_taken_ends_with_the_reason(
 def test_a_transaction_that_the_broker_does_not_take_has_an_end(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A producer retries for ever if replicas are missing, and the lag looks like zero."""
+    """Without this limit, a producer retries for ever if replicas are missing."""
     monkeypatch.setattr(transactions, "ANSWER_S", 0.01)
 
     class Waiting:

@@ -47,7 +47,7 @@ def test_records_before_an_offset_that_somebody_chose_are_read_from_the_topic() 
 
 
 def test_records_are_left_to_a_consumer_that_has_brought_others() -> None:
-    """Such a consumer may only be slow. The gap reader must act only for a silent one."""
+    """Such a consumer may only be slow. The gap reader acts only if it has brought no record."""
     broker = sold_history(6)
     source = lives.source_of(broker)
 
@@ -61,7 +61,7 @@ def test_records_are_left_to_a_consumer_that_has_brought_others() -> None:
 
 
 def test_offsets_that_are_no_records_are_waited_for_by_nobody() -> None:
-    """Offsets of an aborted transaction and its marker hold no records."""
+    """An aborted transaction and its marker take offsets for which no consumer returns a record."""
     broker = sold_history(6)
     source = lives.source_of(broker)
     end = len(source) + 3
@@ -114,7 +114,7 @@ def test_a_partition_that_changed_meanwhile_is_left_alone(event: str) -> None:
 
 
 def test_a_chunk_in_work_is_no_gap() -> None:
-    """The records of a chunk in progress are no gap. The gap reader doesn't wait for its lock."""
+    """The gap reader skips a partition with a chunk in progress. It doesn't wait for the lock."""
     broker = sold_history(6)
     end = len(lives.source_of(broker))
 
@@ -128,7 +128,7 @@ def test_a_chunk_in_work_is_no_gap() -> None:
 
 
 def test_what_comes_after_the_first_look_is_left_to_a_consumer_that_never_spoke() -> None:
-    """If the gap reader read them too, a dead consumer would never raise an alarm."""
+    """If the gap reader also read later records, a dead consumer would never raise an alarm."""
     broker = sold_history(6)
     end = len(lives.source_of(broker))
 
@@ -142,7 +142,7 @@ def test_what_comes_after_the_first_look_is_left_to_a_consumer_that_never_spoke(
 
 
 def test_a_partition_that_was_given_away_is_not_held() -> None:
-    """Its states are most of a worker's memory."""
+    """A reference would keep its states, the largest part of a worker's memory."""
     broker = sold_history(6)
     source = lives.source_of(broker)
 

@@ -61,7 +61,7 @@ def levels(transaction: list[Send]) -> dict[str, int]:
 
 
 def covered(transaction: list[Send]) -> int:
-    """Return the offset after the transaction's progress; 0 without progress."""
+    """Return the next offset to fold by the transaction's progress; 0 without progress."""
     found = [progress_in(send.headers) for send in transaction]
     return max((progress.next_offset for progress in found if progress is not None), default=0)
 
@@ -83,8 +83,8 @@ def test_late_and_rejected_records_share_the_transaction_of_their_state(size: in
                 late += 1
             elif send.topic == STOCK_REJECTED:
                 at = decode_rejection(send.value or b"").origin.offset
-                # Earlier progress is not beyond the record. That of its own transaction is, if the
-                # chunk changed a state.
+                # Progress of earlier transactions is at most this offset. If the chunk changed a
+                # state, the progress of its own transaction is above this offset.
                 assert before <= at
                 assert not here or at < covered(transaction)
                 rejected += 1

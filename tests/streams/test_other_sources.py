@@ -90,7 +90,7 @@ def test_what_the_ring_has_forgotten_may_be_cut_off() -> None:
 
 
 def test_a_few_old_records_say_nothing_about_what_was_cut_off_before_them() -> None:
-    """Postgres' clock was set back and forth: the ring knows the first change, not the second."""
+    """Postgres' clock was set back and forth. So the ring has the first change, not the second."""
     steps_us = (0, -3_600_000_000, 3_600_000_000, 0, 1_000_000)
     broker = history([("sale", 0, 1, gap_us) for gap_us in steps_us])
     lived(broker)
@@ -139,7 +139,7 @@ def test_progress_of_version_1_knows_no_topic_and_is_gone_on_from() -> None:
 
 
 def test_a_worker_of_another_generation_goes_on_in_no_state() -> None:
-    """Each position contains the generation. Records of a lower one would never be newer."""
+    """A position with a lower generation is never newer, so the worker would skip all records."""
     broker = sold_history(5)
     lived(broker)
 

@@ -173,7 +173,7 @@ class Cut(MemoryBroker):
 
 
 def test_nobody_takes_over_from_levels_that_were_cut_off_meanwhile() -> None:
-    """A running worker has checked the levels before, when it started."""
+    """A start checks the levels for a truncation. A later restore must check them again."""
     broker = sold_history(3)
 
     async def take_over() -> None:
@@ -221,7 +221,7 @@ def test_a_long_restore_shows_that_it_moves() -> None:
 
 
 def test_what_a_rebalance_overtook_is_not_restored_twice() -> None:
-    """Rebalances come in pairs: the restart of one member moves the group twice."""
+    """The restart of one member causes two rebalances: one when it leaves and one when it joins."""
     broker = sold_history(12)
     worker = Worker(broker)
     opened: list[int] = []
@@ -271,7 +271,7 @@ def log_of(topics: MemoryBroker, source: Any) -> MemoryBroker:
 
 
 def test_what_comes_back_untouched_does_not_wait_for_what_is_read() -> None:
-    """If another worker ended, its partitions arrive as well and must be restored."""
+    """A partition that the worker keeps is ready while the partitions of an ended one are read."""
     broker = sold_history(12)
     kept = 11
     broker.topics[STOCK_EVENTS, kept] = broker.topics[STOCK_EVENTS, lives.PARTITION]
@@ -306,7 +306,7 @@ def test_what_comes_back_untouched_does_not_wait_for_what_is_read() -> None:
 
 
 def test_what_somebody_else_has_by_now_is_not_read_to_its_end() -> None:
-    """The next attempt waits for this one. So would the partitions that return untouched."""
+    """The next assignment waits for this restore, so it must end early."""
     broker = sold_history(12)
     worker = Worker(broker)
     began, turned = asyncio.Event(), asyncio.Event()
@@ -344,7 +344,7 @@ def test_what_somebody_else_has_by_now_is_not_read_to_its_end() -> None:
 
 
 def test_a_producer_is_kept_until_its_transaction_is_over() -> None:
-    """A timer sends open decisions again, also during a rebalance."""
+    """A timer sends open decisions again, so a transaction may be open during a rebalance."""
     worker = Worker(sold_history(3))
 
     async def rebalance() -> tuple[bool, bool]:

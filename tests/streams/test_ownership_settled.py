@@ -7,7 +7,7 @@ from tests.streams.test_ownership import Worker
 
 
 def test_nothing_is_settled_before_the_group_has_spoken() -> None:
-    """A worker whose group never answers is stuck too, and not ready."""
+    """A worker whose group never answers counts as stuck and isn't ready."""
     ownership = Worker(MemoryBroker()).ownership
 
     async def rebalance() -> list[bool]:

@@ -22,7 +22,7 @@ SALES: list[Step] = [("sale", 0, 1, WINDOW_US)] * 4
 
 
 def sold() -> MemoryBroker:
-    """Return four rows of one key, written one by one."""
+    """Return a broker with four window rows of one key, each written by its own chunk."""
     broker = history(SALES)
     lived(broker, size=1)
     assert len(broker.topics[WINDOWS]) == 4
@@ -117,7 +117,7 @@ def test_a_level_without_a_number_is_of_an_earlier_release() -> None:
 
 
 def test_rows_whose_level_is_gone_halt_a_restore() -> None:
-    """The next compaction deletes the level, and a day later its tombstone."""
+    """A tombstone of the level has this effect after compaction has deleted both."""
     broker = sold()
     other = history([("sale", 1, 1, WINDOW_US)])
     lived(other, size=1)

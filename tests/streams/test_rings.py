@@ -76,7 +76,7 @@ def test_thousands_of_old_records_hide_none_from_before_the_clock_was_set_back()
 
 
 def written(*changes: tuple[str, int | None, int, int]) -> MemoryBroker:
-    """Return a broker with changes of op, row, LSN and second."""
+    """Return a broker with changes, each given as (op, id of the row, LSN, second)."""
     broker = MemoryBroker()
     for op, row_id, lsn, second in changes:
         at_us = DAY_0_US + second * SECOND_US

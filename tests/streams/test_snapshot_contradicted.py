@@ -23,7 +23,7 @@ from tests.streams.test_snapshot import (
 
 
 def contradicted(broker: MemoryBroker, snapshot: Snapshot) -> str:
-    """Return the reason for discarding the snapshot. The result equals a restore without it."""
+    """Return the reason for discarding the snapshot. Assert that the restore is correct anyway."""
     with capture_logs() as logs:
         warm = restored(broker, snapshot)
     assert everything(warm) == everything(restored(broker))

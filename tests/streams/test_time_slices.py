@@ -87,7 +87,7 @@ def test_a_batch_is_given_in_slices_and_heard_of_once() -> None:
 def test_others_get_their_turn_between_the_decisions_that_are_sent_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Queries wait 0.15 s; thousands of open decisions take longer."""
+    """A query has a timeout of 0.15 s. Sending thousands of open decisions takes longer."""
     plan: list[Step] = [
         (what, number, 1, gap_us)
         for number in range(len(KEYS))

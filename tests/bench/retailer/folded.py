@@ -1,7 +1,7 @@
 """The states of the planned demo by the pure rules, without a database.
 
-Each fact is one record, in the order in which the demo writes them. As in the demo, history is
-replayed, and one update per key makes the key live.
+Each fact is one record, in the order in which the demo writes them. As in the demo, the items are
+replayed items at first. Then one update of each policy switches the item to the clock mode `live`.
 """
 
 from collections.abc import Iterator
@@ -47,7 +47,7 @@ class Folded:
 
 
 def folded_demo(keys: list[PlannedKey], history: History, now: datetime) -> Folded:
-    """Return the states of `keys` at `now`, when they have just gone live."""
+    """Return all states and open order lines at `now`, just after the switch to `live`."""
     begins = min(history.days)
     whole = Folded(us_of(now))
     policies: dict[str, Row] = {}
@@ -82,7 +82,7 @@ def folded_demo(keys: list[PlannedKey], history: History, now: datetime) -> Fold
 
 
 def need_facts(state: KeyState) -> NeedFacts:
-    """Return the facts of the key's open need that decide if it needs thought."""
+    """Return the facts by which `attention` decides if a buyer must look at the open need."""
     need, policy = state.episode.last_output, state.policy
     assert need is not None
     assert need.quantity_units is not None

@@ -1,4 +1,4 @@
-"""Plans depend on the seed alone: retailer, history, ticks."""
+"""Plans of the demo (retailer, history, trade) depend on the seed alone and are plausible."""
 
 from collections import Counter
 from datetime import date, datetime, timedelta

@@ -17,9 +17,9 @@ from tests.bench.retailer.conftest import MIDNIGHT
 from tests.bench.retailer.folded import folded_demo, need_facts
 
 OPENS = MIDNIGHT + timedelta(hours=8)
-# A shop orders at up to 14 days of sales and buys 21 days more. Sales of the last weeks may be half
-# of the average, so 8 weeks at the present rate. The order of a slow item is at most one unit above
-# its reorder point.
+# A shop reorders when up to 14 days of sales are left, and buys 21 days more. If the sales of the
+# last weeks are lower than the average, the order lasts longer: up to 56 days. The order of a slow
+# item is at most one unit above its reorder point.
 MOST_ORDERED_DAYS = 56
 MOST_IN_STORE, MOST_IN_WAREHOUSE = 250, 1_000
 MOST_SOLD_MICRO = 8_000_000

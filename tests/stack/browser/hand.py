@@ -1,7 +1,7 @@
 """A person's input on a page, by mouse, by keyboard alone or with a finger. Each press counts.
 
-Typed text is free, and so is Tab within limits. A choice in a list costs two presses, because
-it opens the list first. With the keyboard it costs none: the name of the choice is typed.
+Typed text doesn't count, and neither does Tab up to a limit. A choice in a list costs two presses,
+because the first one opens the list. With the keyboard it costs none: the person types its name.
 """
 
 from dataclasses import dataclass
@@ -20,11 +20,11 @@ WINDOWS: Final[dict[str, dict[str, Any]]] = {
 }
 # Time for which a person holds a letter. Faster ones could come from a scanner: pages ignore some.
 HELD_MS: Final = 150
-# A control that is further away, in presses of Tab, is out of reach for a person.
+# Largest number of presses of Tab that a person accepts to reach a control.
 MOST_TABS: Final = 50
 _IS_FOCUSED: Final = "e => e === document.activeElement"
-# Key that moves the focus towards this control, or "" if it has the focus. From the beginning of a
-# page, the first link skips the navigation.
+# Key that moves the focus towards this control, or "" if it has the focus. On the first link of a
+# page, it is Enter, which skips the navigation.
 _NEXT_KEY: Final = """e => { const at = document.activeElement;
     if (at === e) return "";
     if (at.matches("a.skip") && e.closest("main")) return "Enter";

@@ -130,14 +130,14 @@ def test_a_sheet_is_handed_in_though_a_scan_came_while_the_tallies_did(
     page = open_sheet(visitor, shop)
 
     page.keyboard.type("MUG\n")
-    let_go(page, 1)  # the first scan; then the page requests the tallies
+    let_go(page, 1)  # the first scan; then the page requests the counted units
     page.wait_for_function("() => window.held.length === 1")
     page.keyboard.type("MUG\n")
     page.get_by_role("button", name="Hand the sheet in").click()
-    let_go(page, 2)  # the tallies
+    let_go(page, 2)  # the counted units
     expect(page.locator('tr[data-sku="MUG"] .big')).to_have_text("1")
     let_go(page, 1)  # the second scan
-    let_go(page, 1)  # its tallies
+    let_go(page, 1)  # the counted units after it
 
     expect(page.get_by_text("handed in. Another person has to approve")).to_be_visible()
 

@@ -49,7 +49,7 @@ def test_a_need_appears_on_the_open_desk_and_a_double_click_orders_once(
     proposal = proposal_of(stack, shop)
     mine = card(page, proposal)
     expect(mine.locator(".ask")).to_contain_text("× 6 = 42")
-    # The summary above the list is of the same moment as the list.
+    # The same update must have changed the total above the list.
     expect(page.locator("#reorders-total")).to_contain_text("1 need,")
     full = details(page, proposal)
     expect(full.locator(".arithmetic")).to_contain_text("Base position 18 ≤ reorder point 20")

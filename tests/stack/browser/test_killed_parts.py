@@ -136,7 +136,7 @@ def sales_ms(shop: Shop) -> list[float]:
 
 
 def longest_missing(samples: list[Sample], sold_ms: list[float]) -> int:
-    """Return for how many samples at most a committed sale was missing from a live number."""
+    """Return the largest number of samples in a row whose live number lacked a committed sale."""
     times = [sample.at_ms for sample in samples]
     longest = 0
     for number, sample in enumerate(samples):

@@ -28,7 +28,7 @@ def invited(operator: Page, base: str, name: str) -> str:
 
 
 def enrolled(page: Page, base: str) -> list[str]:
-    """Set up an authenticator; return the faults of its pages."""
+    """Set up an authenticator; return the faults in the looks of its pages."""
     page.goto(f"{base}/account/second-factor/")
     faults = faults_of(page)
     secret = page.locator("main code").inner_text().replace(" ", "")

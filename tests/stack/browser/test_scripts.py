@@ -347,6 +347,6 @@ def test_a_camera_that_is_closed_before_its_first_picture_causes_no_error(site: 
 
     page.get_by_role("button", name="Camera").click()
     page.get_by_role("button", name="Close").click()
-    page.evaluate("() => new Promise((after) => setTimeout(after))")  # an error would come first
+    page.evaluate("() => new Promise((after) => setTimeout(after))")  # an error is reported by now
 
     assert errors == []

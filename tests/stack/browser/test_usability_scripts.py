@@ -1,6 +1,6 @@
-"""Tasks of a working day with a cap on presses, each by mouse, by keyboard alone and on a phone.
+"""Tasks of a working day with a limit of presses, by mouse, by keyboard alone and on a phone.
 
-The preparation (login, desk, store) uses the same means and is outside the caps. A page that needs
+The preparation (login, desk, store) uses the same input and doesn't count. A page that needs
 more presses fails. `test_buyers_minute.py` has the task of the buyer: order twenty needs.
 """
 

@@ -1,4 +1,4 @@
-"""A shop with work for one person per means: items, an order, a changed price, a stuck record."""
+"""A shop with work for each kind of input: items, an order, a changed price, a rejected record."""
 
 import time
 from dataclasses import dataclass, field
@@ -29,7 +29,7 @@ _REJECTED: Final = """INSERT INTO read_model.rejected (id, generation, partition
 
 @dataclass(slots=True)
 class WorkingDay:
-    """The shop, and the rows of its stuck records, which Postgres never had."""
+    """The shop, and the rows of its rejected records, which Postgres never had."""
 
     stack: RunningStack
     shop: Shop
@@ -63,7 +63,7 @@ class WorkingDay:
         )
 
     def end(self) -> None:
-        """Delete the rows of the stuck records in the log, so that it agrees with Postgres."""
+        """Delete the rows of the rejected records in the log, so that it agrees with Postgres."""
         bootstrap = self.stack.settings.kafka_bootstrap
         producer = Producer({"bootstrap.servers": bootstrap, "acks": "all"})
         for row in self.lost:
@@ -85,7 +85,7 @@ class WorkingDay:
         return f"PO-{self.shop.location[-8:]}-{by.upper()}"
 
     def record(self, number: int) -> str:
-        """Return the id of a stuck record."""
+        """Return the id of a rejected record."""
         row = self.lost[number]
         return f"9-{partition_of(str(row['inv_key']).encode())}-{row['id']}"
 
