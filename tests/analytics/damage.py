@@ -29,7 +29,7 @@ from analytics.damage import Damage
 from cdc.settings import Connections
 from tests.analytics.histories import PARTITIONS, archived, generate
 
-UNREAD = {names.LOCK, names.FLUSH, LOCK}  # no reader asks for their content
+UNREAD = {names.LOCK, names.FLUSH, LOCK}  # files whose content no reader uses
 TOPIC_ID = "id-of-the-topic"
 
 
@@ -144,7 +144,7 @@ def edit_line(rng: random.Random, lines: list[bytes]) -> None:
 
 
 def edited(rng: random.Random, document: bytes) -> bytes:
-    """Return the JSON object with one field changed, renamed or removed. Keep its layout."""
+    """Return the JSON object with one field changed, copied or removed. Keep its layout."""
     row = json.loads(document)
     name, how = rng.choice(sorted(row)), rng.randrange(4)
     if how == 0:

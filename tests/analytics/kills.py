@@ -307,7 +307,7 @@ def unexpected(directory: Path) -> list[Path]:
 
 @contextlib.contextmanager
 def a_case(directory: Path, engine: str, size: Size) -> Iterator[Case]:
-    """Give a home with a generated archive, and the cluster of this engine."""
+    """Yield a case: a home with a generated archive, and for `cluster` a running cluster."""
     home, cluster = directory / "home", directory / "cluster"
     generate(home / "archive", size)
     if engine != "cluster":

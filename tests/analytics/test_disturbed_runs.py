@@ -143,7 +143,7 @@ def test_a_killed_jvm_is_named_and_the_next_run_of_the_process_starts_another(
 
 
 def start(tree: Path, manifest: Manifest, runs: Path, engine: str) -> subprocess.Popen[str]:
-    """Start that tree's driver, and return when it has planned."""
+    """Start the driver of `tree`. Return its process when the plan is made."""
     driver = subprocess.Popen(  # noqa: S603 -- the script of this module
         [sys.executable, "driver.py", str(manifest.directory), str(runs), engine],
         cwd=tree,

@@ -174,7 +174,7 @@ def test_a_changed_commit_is_refused(
 
 
 def test_of_two_attempts_of_one_unit_one_is_committed(tmp_path: Path, history: Generated) -> None:
-    """Both attempts compute to their end, as with speculation."""
+    """Both attempts compute to their end, as with speculative tasks of Spark."""
     unit = plan_of(tmp_path, history).units[0]
     results, commits = tmp_path / "results", tmp_path / COMMITS
     attempts = [recompute(unit, results), recompute(unit, results)]

@@ -1,4 +1,4 @@
-"""DuckDB over the tables: it answers, and no statement writes a file or reads another."""
+"""DuckDB answers questions over the tables. No statement writes a file or reads another file."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime

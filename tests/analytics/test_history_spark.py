@@ -61,7 +61,7 @@ def a_session(home: Home, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         "spark.sql.warehouse.dir": str(scratch / "warehouse"),
         # A session of a user may have any time zone. No answer depends on it.
         "spark.sql.session.timeZone": "Etc/GMT+12",
-        # A few hundred rows a question: planning and compiling would take most of the time.
+        # A question reads a few hundred rows, so optimised compilation would take most of the time.
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         "spark.sql.shuffle.partitions": "1",
         "spark.sql.adaptive.enabled": "false",

@@ -1,4 +1,4 @@
-"""Moving an archive away takes its lock, or leaves it where it is."""
+"""An archive is moved away under its lock. It stays if another process holds the lock."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The number of partitions of an archive that a person has named: some may have no file yet."""
+"""An archive that a person names keeps its own number of partitions, with or without files."""
 
 from pathlib import Path
 

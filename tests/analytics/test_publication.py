@@ -55,7 +55,7 @@ class Case:
 
 @pytest.fixture(scope="module")
 def case(tmp_path_factory: pytest.TempPathFactory) -> Case:
-    """Return four days with poison, re-sends, late sales and heartbeats.
+    """Return four days with damaged, re-sent and late records, and with heartbeats.
 
     The run ends 40 records before the end of each partition.
     """

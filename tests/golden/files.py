@@ -88,7 +88,7 @@ def documents_of(frames: list[bytes]) -> Iterator[tuple[str, bytes]]:
 
 
 def plain(kind: str, content: bytes) -> bytes:
-    """Return the document in one line. A `run_unit` gets a checksum of its changed paths."""
+    """Return the document in one line. A `run_unit` gets a new checksum for its replaced paths."""
     document = json.loads(content)
     if kind == "run_unit":
         return line_of(_row(document))

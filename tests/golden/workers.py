@@ -39,7 +39,7 @@ LAST_US = (datetime(9999, 12, 31, tzinfo=UTC) - facts.EPOCH) // timedelta(micros
 
 
 def sources(seed: int) -> list[SourceRecord]:
-    """Return a seeded history as the connector writes it, then a poison record and a heartbeat."""
+    """Return a seeded history as the connector writes it, an undecodable record and a heartbeat."""
     records = [_source(record) for record in history(seed)]
     last = records[-1].offset
     at_us = facts.DAY_0_US + seed

@@ -72,7 +72,7 @@ OUTGOING = {
     "ledger/webhooks/targets.py": "names of receivers, resolved and checked",
 }
 CLIENTS = {"httpx", "aiohttp", "urllib.request", "http.client", "ftplib", "socket"}
-# Modules that build a regular expression, and from what. None builds it from a request.
+# Modules that build a regular expression, with its source, which is never a request.
 MADE_PATTERNS = {
     "ledger/access/narrowing.py": "names of relations in our own SQL",
     "streams/engine/level_rows.py": "names and types of the fields of a window row",

@@ -40,7 +40,7 @@ def concepts_named_by(path: Path) -> frozenset[str]:
 
 @pytest.mark.parametrize("home", HOMES)
 def test_only_its_home_names_a_concept(home: str) -> None:
-    # Leave migrations out. They are never changed, so they contain texts and import nothing.
+    # Leave migrations out. They are never changed, so they contain names as texts.
     others = [
         path
         for path in python_files(*PACKAGES)

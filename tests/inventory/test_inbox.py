@@ -1,4 +1,4 @@
-"""The arithmetic of the exceptions inbox, at both sides of each boundary (docs/domain.md 8)."""
+"""The conditions of tasks, on both sides of each boundary (docs/domain.md 8)."""
 
 import pytest
 

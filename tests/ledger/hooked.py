@@ -1,4 +1,4 @@
-"""Webhooks in tests: settings that allow loopback, a registered address, one turn of the sender."""
+"""Webhooks in tests: settings that allow loopback, a registered address, a round of the sender."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""Rows that the inbox reads, written as the projector writes them, and the tasks it opened."""
+"""Rows that open tasks, written as the projector writes them, and the tasks that they opened."""
 
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -103,7 +103,7 @@ def rejected(connection: psycopg.Connection, **changes: object) -> str:
 
 
 def emptied(connection: psycopg.Connection) -> psycopg.Connection:
-    """Empty the tables of the inbox, and turn triggers off so that tests may set `recorded_at`."""
+    """Delete all tasks and their causes. Turn triggers off, so that tests may set `recorded_at`."""
     connection.execute("".join(f"DELETE FROM {table};" for table in FORGOTTEN))  # noqa: S608 -- names from above
     connection.execute("SET session_replication_role = replica")
     return connection

@@ -1,4 +1,4 @@
-"""Tokens end when an account is recovered, so whoever made them has no way back in."""
+"""The recovery of an account ends its tokens, so that tokens of an intruder stop working."""
 
 from importlib import import_module
 from typing import Any

@@ -1,4 +1,4 @@
-"""Version of the state in a desk's page."""
+"""A desk's page has the version of the state before its query, so a change in between shows."""
 
 from importlib import import_module
 from typing import Any

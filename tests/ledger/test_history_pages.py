@@ -354,7 +354,7 @@ def test_a_roll_back_is_offered_after_the_switch_and_the_other_steps_before(
     assert after.count("Ask for it") == 1
     assert 'name="kind" value="rollback"' in after
     assert "Revision 3 decides." in after
-    # A person switched in a terminal, so the page shows one job as done, and not the switch.
+    # A person switched in a terminal. The step is done, although no request of a page ran.
     assert "UTC, switched by root." in after
     assert after.count('<span class="flag good">done</span>') == 1
     assert "Revision 2 decides since" in back

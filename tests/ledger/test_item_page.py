@@ -1,4 +1,4 @@
-"""The item page over real rows: the lines of the command, in the same order."""
+"""The item page shows the lines of `inventory explain` in the same order, over real rows."""
 
 import re
 from datetime import timedelta

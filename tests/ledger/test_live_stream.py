@@ -30,7 +30,7 @@ def test_keys_that_were_not_signed_for_this_person_are_refused(
 
 
 def test_a_session_that_has_ended_opens_no_stream(ledger: psycopg.Connection) -> None:
-    """`SessionRules` skips the stream: an open page alone would keep the session alive."""
+    """A stream checks its session itself: with `SessionRules`, an open page would prolong it."""
     access = import_module("webui.live.access")
     sessions = import_module("webui.accounts.sessions")
     ann = person("associate", "ann")

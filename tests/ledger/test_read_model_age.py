@@ -1,4 +1,4 @@
-"""The hub follows the read model's as-of times, also after the database has failed."""
+"""The live feed's hub follows the read model's as-of times, also after a database failure."""
 
 import asyncio
 from collections.abc import Callable, Coroutine

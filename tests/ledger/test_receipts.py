@@ -1,4 +1,4 @@
-"""Receipts at the dock: several deliveries, refused goods, corrections, concurrent people."""
+"""Receipts of goods: several deliveries, refused goods, corrections, concurrent people."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any

@@ -1,4 +1,4 @@
-"""The dock's pages: find an order, type the received units, accept the rest, correct a receipt."""
+"""The desk Receiving: find an order, type received units, accept the rest, correct a receipt."""
 
 import re
 from datetime import date

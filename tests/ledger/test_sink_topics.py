@@ -1,4 +1,4 @@
-"""A sink whose topic was deleted and created again ends, before it skips records of the new one."""
+"""A sink ends if its topic was deleted and created again. Otherwise it would skip new records."""
 
 from collections.abc import Mapping
 from concurrent.futures import Future
@@ -44,7 +44,7 @@ class Broker:
 
 
 def start(sinks: psycopg.Connection, sink: Any, broker: Broker) -> Mapping[str, str] | None:
-    """Start the sink's process. Return the ids with which it reads, or None if it doesn't."""
+    """Start the sink. Return the topic ids with which it reads, or None if it reads nothing."""
     process, given = _Process(SinkSettings(), sink), list[Mapping[str, str]]()
     process._admin = cast("Any", broker)
     process._start_if_changed(source_of(given), sinks)

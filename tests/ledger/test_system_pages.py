@@ -32,7 +32,7 @@ ENVELOPE = (
 
 @pytest.fixture
 def inbox(ledger: psycopg.Connection) -> Iterator[psycopg.Connection]:
-    """The ledger with an empty inbox. Template contexts are recorded."""
+    """The ledger without tasks and their causes. Django records the contexts of templates."""
     setup_test_environment()
     yield emptied(ledger)
     teardown_test_environment()

@@ -1,4 +1,4 @@
-"""The exceptions inbox: items, orders and prices on both sides of their conditions."""
+"""Tasks about items, orders and prices, on both sides of their conditions."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -29,7 +29,7 @@ from webui.readmodel.stock_filters import Filters
 
 @pytest.fixture
 def inbox(ledger: psycopg.Connection) -> psycopg.Connection:
-    """Return the ledger with an empty inbox. Tests may set `recorded_at`."""
+    """Return the ledger without tasks and their causes. Tests may set `recorded_at`."""
     return emptied(ledger)
 
 

@@ -32,7 +32,7 @@ THRESHOLD = 4_605_170
 
 @pytest.fixture
 def inbox(ledger: psycopg.Connection) -> psycopg.Connection:
-    """Return the ledger with an empty inbox. Tests may set `recorded_at`."""
+    """Return the ledger without tasks and their causes. Tests may set `recorded_at`."""
     return emptied(ledger)
 
 

@@ -13,7 +13,7 @@ from tests.ledger.rows import write
 
 @pytest.fixture
 def inbox(ledger: psycopg.Connection) -> psycopg.Connection:
-    """Return the ledger with an empty inbox. Tests may set `recorded_at`."""
+    """Return the ledger without tasks and their causes. Tests may set `recorded_at`."""
     return emptied(ledger)
 
 

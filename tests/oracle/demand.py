@@ -36,7 +36,7 @@ class Known:
 
 
 def has_facts(known: Known, d: int) -> bool:
-    """Return True if the day has a live line, a net movement or an approved count."""
+    """Return True if day `d` has a sale line in force, a net movement or an approved count."""
     if any(day(count.at) == d for count in known.ledger.counts):
         return True
     for start, row in known.windows.items():
@@ -50,7 +50,7 @@ def has_facts(known: Known, d: int) -> bool:
 
 
 def fact_days(known: Known) -> list[int]:
-    """Return the days on which the demand record could begin, in order."""
+    """Return the days with facts, in order. The demand begins with one of them."""
     days = {day(c.at) for c in known.ledger.counts}
     days |= {day(start) for start in known.windows}
     days |= {day(m.at) for m in known.ledger.movements}

@@ -251,7 +251,7 @@ def written(seed: int, *, longest: int = 400, focus: str | None = None) -> World
 
 
 def begin(world: World) -> int:
-    """Write the first records of a history. Return how many of them its length doesn't include."""
+    """Write the first records of a history. Return how many its length leaves out."""
     from tests.oracle.generate_actions import ACTIONS  # noqa: PLC0415 -- actions need World
 
     rng, start = world.rng, world.rng.random()

@@ -1,4 +1,4 @@
-"""The simulator finds every planted defect, and unrelated edits leave its patch as it is."""
+"""The simulator finds every planted defect. A patch still applies after unrelated edits."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A run whose records are not archived yet archives them first, on both engines alike."""
+"""If a run needs records that aren't archived yet, it archives them first, with each engine."""
 
 from pathlib import Path
 

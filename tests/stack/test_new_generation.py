@@ -72,7 +72,7 @@ class NewGeneration:
 
     own: RunningStack
     shop: Shop
-    # Of `inventory generation`: on a running stack, without --yes, and with it.
+    # Results of `inventory generation` on a running stack, then without --yes, then with it.
     answers: list[subprocess.CompletedProcess[str]]
     needed: dict[str, tuple[Any, ...]]
     shown: list[tuple[Any, ...]]

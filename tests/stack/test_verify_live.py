@@ -1,4 +1,4 @@
-"""`verify` on the running stack: no report without damage, the exact key with damage."""
+"""`verify` on the running stack reports exactly the damaged key, and nothing without damage."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""All readers of decisions accept the same ones: real, readable and of this revision."""
+"""Readers of decisions refuse records that are simulated, unreadable or of another revision."""
 
 import json
 from typing import Any

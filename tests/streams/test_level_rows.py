@@ -1,4 +1,4 @@
-"""Levels and window records that are cut as text have the parts that a parser finds."""
+"""The text of a level or window record is cut into the parts that a parser finds."""
 
 import asyncio
 import itertools
@@ -41,7 +41,7 @@ def changelogs(plan: list[Step]) -> tuple[list[bytes], list[bytes]]:
 
 
 def spaced(content: bytes) -> bytes:
-    """Return the same document in another form."""
+    """Return the same JSON document with spaces, which the project's writers never write."""
     return json.dumps(json.loads(content)).encode()
 
 

@@ -117,7 +117,7 @@ def test_a_level_without_a_number_is_of_an_earlier_release() -> None:
 
 
 def test_rows_whose_level_is_gone_halt_a_restore() -> None:
-    """A tombstone of the level has this effect after compaction has deleted both."""
+    """After a tombstone, compaction deletes the level, and later the tombstone itself."""
     broker = sold()
     other = history([("sale", 1, 1, WINDOW_US)])
     lived(other, size=1)

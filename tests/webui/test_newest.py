@@ -64,7 +64,7 @@ def test_replaced_records_count_as_seen() -> None:
 
 def test_the_first_change_is_published_at_once_and_the_next_one_waits() -> None:
     newest = Newest(Hub(bytes))
-    newest.publish(1.0)  # nothing
+    newest.publish(1.0)  # has no record to publish
     assert newest.wait_s(1.0) == 0
 
     newest.add(record(b"L|A", b"a1"))

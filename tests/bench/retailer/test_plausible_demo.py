@@ -1,4 +1,4 @@
-"""The figures of the demo when it goes live are those of a believable chain of shops."""
+"""The figures with which the demo starts are plausible for a chain of shops."""
 
 from datetime import timedelta
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""The days of charts agree with the rules of demand and prices, at stated values."""
+"""The days of charts agree with the rules of demand and prices, with numbers computed by hand."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Parameters that a revision sets over the policy rows of the log."""
+"""Parameters of a logic revision replace columns in the policy rows of the log."""
 
 import pytest
 

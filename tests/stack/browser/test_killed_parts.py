@@ -136,7 +136,7 @@ def sales_ms(shop: Shop) -> list[float]:
 
 
 def longest_missing(samples: list[Sample], sold_ms: list[float]) -> int:
-    """Return the largest number of samples in a row whose live number lacked a committed sale."""
+    """Return the largest age, in samples, of a committed sale that a live number lacked."""
     times = [sample.at_ms for sample in samples]
     longest = 0
     for number, sample in enumerate(samples):
