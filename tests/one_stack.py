@@ -1,4 +1,4 @@
-"""Distribution of the tests among the processes of one run (pytest-xdist)."""
+"""Distribution of the test files among the processes of one run (pytest-xdist)."""
 
 from pathlib import PurePosixPath
 from typing import Final

@@ -159,8 +159,8 @@ def images(draw: st.DrawFn, kind: str, row_id: int, days: int) -> tuple[str, Row
 
     With 0 days, the time is Monday 10:00, Monday 10:01 or Wednesday 10:00.
     """
-    # With three times only, facts often share a second or a window. Two of the times lie on the
-    # first day, one on the third: a log can fold the first day and retain the third.
+    # With three times only, facts often share a second or a window. Two times are on the first
+    # day and one is on the third, so a log may fold the first day and retain the third.
     minutes = units(days * 144 * 10 - 1) if days else st.sampled_from([600, 601, 600 + 2 * 1440])
     when = MONDAY_US + draw(minutes) * MINUTE_US
     quantity = draw(st.integers(1, 9))
@@ -206,7 +206,7 @@ def shipments(draw: st.DrawFn, leg: str, row_id: int, when: int) -> Row:
 
 @st.composite
 def row_changes(draw: st.DrawFn, size: int = 25, days: int = 3) -> list[RowChange]:
-    """Draw inserts of rows, and later updates and deletes of some of them."""
+    """Draw inserts of rows, and later updates and deletes of some of these rows."""
     live: dict[int, tuple[str, str, Row]] = {}
     found: list[RowChange] = []
     days = draw(st.sampled_from([0, 0, days]))
@@ -255,9 +255,10 @@ def log_of(
 
 
 def histories(longest: int = 40, focus: str | None = None) -> st.SearchStrategy[list[Record]]:
-    """Draw complete partitions with policies, decisions, late, refused and re-sent records.
+    """Draw the records of a partition: policies, decisions, late, refused and re-sent records.
 
-    The generator of tests/oracle writes them. `focus` is "need" or "price": draw more of it.
+    The generator of tests/oracle writes them. `focus` "need" or "price" makes its records
+    more frequent.
     """
 
     def records(seed: int) -> list[Record]:

@@ -1,4 +1,4 @@
-"""A limit on the time of each test: a test that hangs fails, instead of the run never ending."""
+"""A limit on the time of each test. A test that hangs fails, so the run still ends."""
 
 import signal
 from collections.abc import Generator, Iterator

@@ -34,7 +34,7 @@ _TIMES = ("occurred_at", "shipped_at", "received_at", "ordered_at", "reviewed_at
 
 
 def moment(text: str, *, first_day_us: int = FIRST_DAY_US) -> int:
-    """Return epoch microseconds of "HH:MM[:SS[.f]]", with "5d " in front for a later day."""
+    """Return microseconds since 1970 UTC of "HH:MM[:SS[.f]]". A prefix "5d " adds five days."""
     day, _, clock = text.rpartition(" ")
     hours, minutes, *rest = clock.split(":")
     seconds, _, fraction = (rest[0] if rest else "0").partition(".")
@@ -44,7 +44,7 @@ def moment(text: str, *, first_day_us: int = FIRST_DAY_US) -> int:
 
 
 class Story:
-    """Facts of one key as records: offsets rise by one, commit times by one second."""
+    """Facts of one key as records. Each has the next offset, and commits one second later."""
 
     def __init__(
         self, *, key: str = "L|S", start: str = "12:30", policy: Row | None = None
@@ -96,7 +96,7 @@ class Story:
 
 
 class Seen(NamedTuple):
-    """Results of one record: outputs as in docs/domain.md, state as printed by `inventory fold`."""
+    """Results of one record: outputs as in docs/domain.md, state as in `inventory fold`."""
 
     verdict: str
     late: list[list[int]]

@@ -35,7 +35,7 @@ TOPIC_ID = "id-of-the-topic"
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One change and the message of its refusal; None if nothing refused it."""
+    """One change of a file. `refusal` is the message of the check, None if there is none."""
 
     number: int
     kind: str

@@ -1,7 +1,7 @@
 """docs/notebooks/history.ipynb on a small generated history, without Jupyter.
 
 `python -m tests.analytics.notebook` runs every cell and writes its output into the file. A test
-compares the file with a new run, so the charts on the page are what the code gives.
+compares the file with a new run, so the page has the charts of the present code.
 """
 
 import ast

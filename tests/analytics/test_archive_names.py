@@ -1,4 +1,4 @@
-"""Names that Spark skips, and the upgrade of an archive of the first release."""
+"""An archive's documents have names that Spark skips. Those of the first release are renamed."""
 
 import signal
 import subprocess
@@ -111,7 +111,7 @@ def test_an_archiver_killed_between_two_renames_leaves_a_readable_archive(
     assert source_id(former) == ID
 
     Manifest(former).recover()
-    Manifest(former).recover()  # again, as at each start
+    Manifest(former).recover()  # an archiver calls it at each start
 
     assert names(former) == set(DOCUMENTS)
     assert rows(former) == before

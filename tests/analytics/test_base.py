@@ -1,4 +1,4 @@
-"""Runs that start from the states of a finished run, and the bases that are refused."""
+"""Runs that start from the states of a finished run (the base), and refusals of a base."""
 
 import json
 import random

@@ -128,7 +128,7 @@ def test_a_wrong_parameter_is_refused_before_anything_is_computed() -> None:
     assert "nothing was computed" in str(refused.value)
 
 
-# --- trees
+# --- source trees
 
 
 def test_parameters_become_a_tree_of_the_next_revision(tmp_path: Path) -> None:

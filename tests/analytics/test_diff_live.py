@@ -1,4 +1,4 @@
-"""The live state as A or B of a difference: decisions that workers published, against a run."""
+"""A difference between a run and live decisions, which workers have published, as side A or B."""
 
 import json
 from collections.abc import Iterator

@@ -42,7 +42,7 @@ def a_scratch() -> Iterator[Scratch]:
 
 
 def counts(found: Diff[Sides], kind: str = REORDER) -> dict[str, int]:
-    """Return the classes that occur, with the number of equal decisions."""
+    """Return class → number of differences, without zeros; `equal` → number of equal decisions."""
     names = ("only_a", "only_b", "changed", "course", "explanation")
     sums = {name: found.sums(kind)[name] for name in names}
     return {name: count for name, count in sums.items() if count} | {

@@ -120,7 +120,7 @@ def test_a_disk_that_takes_no_result_is_named(manifest: Manifest, tmp_path: Path
 def test_a_failure_ends_a_run_whose_units_wait_for_a_process(
     manifest: Manifest, tmp_path: Path
 ) -> None:
-    """The pool cancels waiting units. No code may wait for a cancelled unit."""
+    """The pool cancels the waiting units. The driver must not wait for a cancelled one."""
     (tmp_path / "results").write_bytes(b"a file, where a directory is needed")
     ends = {number: manifest.next_offset(number) for number in range(PARTITIONS)}
     units = units_of(manifest, ends, buckets=8)
@@ -141,7 +141,7 @@ def test_a_failure_ends_a_run_whose_units_wait_for_a_process(
 def test_a_driver_that_looks_late_finds_few_units_run_after_the_failed_one(
     manifest: Manifest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """On a busy machine the pool may run all units that it has before the driver gets time."""
+    """On a busy machine, the pool may run all its units before the driver sees the failure."""
 
     def late(waiting: set[Future[object]], return_when: str) -> object:
         return wait(waiting, return_when=ALL_COMPLETED)

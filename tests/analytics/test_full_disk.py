@@ -1,4 +1,4 @@
-"""A disk that is full at some moment: one message, and after space is freed the same result."""
+"""A full disk ends a run with one message. When space is free again, its result is the same."""
 
 import errno
 import os

@@ -1,4 +1,4 @@
-"""The notebook of the history runs from a clean clone, and its charts are those on the page."""
+"""The notebook of the history runs in a clean clone, and gives the charts that the file has."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Spark over the tables: the same answers as DuckDB, in a session that the caller may own."""
+"""Spark answers questions over the tables as DuckDB does, also in a session of the caller."""
 
 import math
 import os

@@ -1,4 +1,4 @@
-"""Tables of a log and a run: the columns of the catalogue, and the rows of their sources."""
+"""The tables of a log and a run have the catalogue's columns and the rows of their sources."""
 
 from collections import Counter
 from collections.abc import Iterator

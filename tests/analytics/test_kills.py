@@ -10,7 +10,7 @@ from tests.analytics.kills import KEYS, VICTIMS, a_case, rounds, undisturbed
 pytestmark = [pytest.mark.soak, pytest.mark.engines]
 
 RECORDS = 20_000
-MOMENTS = {"local": 8, "spark": 8, "cluster": 4}  # the command of kills.py takes more
+MOMENTS = {"local": 8, "spark": 8, "cluster": 4}  # the command has 20 by default
 
 
 @pytest.mark.parametrize("engine", sorted(VICTIMS))

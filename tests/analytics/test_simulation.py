@@ -78,7 +78,7 @@ def test_equal_requests_give_one_digest_whatever_the_buckets(home: Home) -> None
 def test_of_two_equal_simulations_that_end_together_both_have_the_result(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The second one writes its result after the first one has looked for an earlier result."""
+    """Each of them looks for an earlier result before the other one has written its own."""
     ended: list[Path] = []
     keep = engine._keep
 
@@ -123,7 +123,7 @@ def test_a_result_that_cannot_be_moved_leaves_the_earlier_one(
 def test_the_files_of_a_killed_process_with_the_same_number_stop_no_simulation(
     tmp_path: Path,
 ) -> None:
-    """A process in a container often has the number of the one before it."""
+    """A new process in a container often has the process id of the former one."""
     directory = tmp_path / "simulation-1"
     with engine._scratch(directory) as left, engine._scratch(directory) as parts:
         assert parts != left

@@ -1,7 +1,7 @@
 """Six weeks of three small stores: every kind of fact that the questions of analysts need.
 
-Sales follow weekday and hour, prices go down one step and up again, deliveries come late and short,
-things are stolen and broken, and shelves are empty for days.
+Sales depend on weekday and hour. Prices go down one step and up again. Deliveries come late and
+short, items are stolen and broken, and shelves are empty for days.
 """
 
 import json

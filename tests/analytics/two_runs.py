@@ -1,4 +1,4 @@
-"""Runs over one small archive by this code's rules and by changed ones, folded in this process."""
+"""Runs over one small archive with the present and with changed rules, folded in this process."""
 
 import random
 from collections.abc import Callable, Iterator, Sequence

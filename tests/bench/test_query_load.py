@@ -1,4 +1,4 @@
-"""The waits of the queries in `inventory bench workers`. No server listens."""
+"""Waiting times of queries in `inventory bench workers`. No server listens."""
 
 from bench.scaling.query_load import QueryLoad
 

@@ -1,4 +1,4 @@
-"""CPU time per line: the share at rest is subtracted, and an ended service is no result."""
+"""CPU time per line: the CPU time at rest is subtracted, and an ended service gives no result."""
 
 import subprocess
 import sys
@@ -9,7 +9,7 @@ import pytest
 from bench.errors import BenchFailed
 from bench.service_cpu import SUPERVISOR, CpuMeter, ServiceCpu, as_table, first_full
 
-# Burns as many CPU-milliseconds as each line asks for, and answers with an empty line.
+# Each input line is a number of CPU-milliseconds to use. The answer is an empty line.
 _BURNER = """
 import sys, time
 for line in sys.stdin:

@@ -1,4 +1,4 @@
-"""Messages of the real connector decode, with the key and the partition of their row."""
+"""Recorded messages of the real connector decode to the key and the partition of their row."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Decision, rejection and late records are read back as they were written."""
+"""Decoded records of decisions, rejections and late sales equal the encoded ones."""
 
 import json
 from collections.abc import Callable

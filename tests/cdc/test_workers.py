@@ -1,4 +1,4 @@
-"""Requests to the worker that owns a key: addresses, answers, and reasons for none."""
+"""Requests to the worker that owns a key: addresses, answers, and reasons for a missing answer."""
 
 import json
 import socket

@@ -1,4 +1,4 @@
-"""The rules that workers report, compared with the approved ones, over real servers of workers."""
+"""The rules that real worker servers report are compared with the approved rules."""
 
 import asyncio
 import os

@@ -17,7 +17,7 @@ from tests.deploy.children import SLEEP
 def test_a_suspended_supervisor_is_asked_to_stop_and_not_killed(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It handles SIGTERM only after SIGCONT. A killed supervisor would stop no service in order."""
+    """A suspended process handles SIGTERM only after SIGCONT. SIGKILL would leave its services."""
     monkeypatch.setattr(daemon, "_STOP_S", 5.0)
     process = subprocess.Popen(SLEEP)  # noqa: S603 -- our own program
     me = identify(process.pid)

@@ -179,7 +179,7 @@ def test_commands_that_are_printed_together_stay_commands() -> None:
 
 
 def test_another_python_is_replaced_by_the_installed_one(tmp_path, monkeypatch) -> None:
-    """`make install` keeps an environment that exists, and takes `python3` without PYTHON."""
+    """`make install` keeps an existing `.venv`, and uses `python3` if PYTHON isn't set."""
     monkeypatch.setattr("sys.version_info", (3, 10, 1))
     monkeypatch.setattr("os.geteuid", lambda: 0)
 

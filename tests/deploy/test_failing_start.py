@@ -145,7 +145,7 @@ def test_a_container_without_its_variables_names_the_missing_one() -> None:
 
 
 def test_a_container_whose_database_is_away_says_so_in_a_line(tmp_path: Path) -> None:
-    """The restart policy repeats these steps. People read the log."""
+    """The container's restart policy repeats the start, so the log must have short messages."""
     variables = {k: v for k, v in os.environ.items() if not k.startswith(("INVENTORY", "POSTGRES"))}
     roles = ("POSTGRES", "RETAIL_OWNER", "APP_RW", "SINK_RW", "ARCHIVER", "APP_RO", "CDC")
     variables |= {f"{role}_PASSWORD": "canary" for role in roles}
@@ -165,7 +165,7 @@ def test_a_container_whose_database_is_away_says_so_in_a_line(tmp_path: Path) ->
 def test_a_container_names_its_own_command_after_a_failed_migration(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`inventory logs` doesn't know the log `migrate`. The message ends with its last lines."""
+    """`inventory logs` doesn't know the log `migrate`, so the message ends with its last lines."""
     roles = ("POSTGRES", "RETAIL_OWNER", "APP_RW", "SINK_RW", "ARCHIVER", "APP_RO", "CDC")
     names = [*(f"{role}_PASSWORD" for role in roles), "INVENTORY_CONNECT_PASSWORD"]
     names += ["POSTGRES_HOST", "INVENTORY_OWNER_DATABASE_URL", "INVENTORY_CONNECT_URL"]

@@ -362,7 +362,7 @@ def test_a_database_that_pages_and_accounts_ask_is_told_in_a_line(tmp_path: Path
 @pytest.mark.parametrize("line", ["status", "sql", "people list", "capture resume"])
 @pytest.mark.parametrize("text", [None, "{"])
 def test_a_stack_without_its_variables_is_told_in_a_line(text, line, home, typed) -> None:
-    """A first start has no file while it fetches the parts. A full disk may have truncated it."""
+    """A first start has no file of variables yet. A full disk may have truncated the file."""
     runs(home, "postgres")
     file = home.path / "environment.json"
     file.unlink()

@@ -21,8 +21,8 @@ pytestmark = pytest.mark.engines
 
 LOOKS = 3
 MUTE = "sh -c 'exit 2'"
-# Answers /livez until SIGUSR1. At the second request it writes its pid to a file: the guard has
-# received the first answer by then.
+# This server answers /livez until SIGUSR1. At the second request it writes its pid to a file. The
+# file shows that the guard has received the first answer.
 SERVER = """
 import http.server, os, pathlib, signal, sys, time
 class Answers(http.server.BaseHTTPRequestHandler):

@@ -284,7 +284,7 @@ def test_a_home_that_is_a_mount_point_is_copied_and_leads_to_the_copy(
 def test_a_home_that_can_not_be_renamed_is_copied_and_leads_to_the_copy(
     home: Home, tmp_path: Path
 ) -> None:
-    """Often root owns the parent directory. Here another directory has the new name."""
+    """A rename fails if root owns the parent directory, or, as here, if the new name is taken."""
     (home.path.with_name(".inventory.moved") / "left").mkdir(parents=True)
 
     assert not move(home, tmp_path / "new")

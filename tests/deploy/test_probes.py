@@ -1,4 +1,4 @@
-"""HTTP probes: their results, and what they cost the supervisor."""
+"""HTTP probes: their results, and the CPU time that they take in the supervisor."""
 
 import threading
 import time

@@ -1,4 +1,4 @@
-"""Files that nothing reads any more are deleted on request, and offered if a disk is full."""
+"""`prune` deletes files that nothing reads. It is the repair if no other disk has room."""
 
 from pathlib import Path
 

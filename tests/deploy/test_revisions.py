@@ -115,7 +115,7 @@ def test_what_differs_in_both_looks_differs_although_it_moves() -> None:
 
 
 class Scripted(Decisions):
-    """Decisions of the keys A and B. A refresh takes one prepared step instead of a topic."""
+    """Decisions of the keys A and B. A refresh applies one prepared step and reads no topic."""
 
     def __init__(self, revision: int, *steps: tuple[dict[str, Any], dict[str, Any]]) -> None:
         super().__init__(Connections(), revision, {})

@@ -138,7 +138,7 @@ def test_up_waits_for_a_service_that_is_on_its_way(starting: StartThread) -> Non
 def test_a_request_that_fails_for_want_of_disk_does_not_stop_the_stack(
     starting: StartThread, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A new worker needs a port, and the file of ports needs room on the disk."""
+    """A new worker gets a port, and the supervisor writes all ports to a file on the disk."""
     write_requested(starting.context.home, RequestedState(1))
     tries: list[str] = []
 

@@ -1,4 +1,4 @@
-"""Status and doctor with parts that don't answer: one error per part and no traceback."""
+"""`status` and `doctor` report one error for each part that doesn't answer, and no traceback."""
 
 import json
 import os

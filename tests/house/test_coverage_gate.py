@@ -1,4 +1,4 @@
-"""Child processes that end late are included and can't end the run; 100 % means every line."""
+"""Coverage includes child processes that end late. 100 % means that no line is missing."""
 
 from pathlib import Path
 

@@ -17,7 +17,7 @@ PERMISSIVE = {
 }
 OF_ITSELF = {"LGPL-3.0-only", "MPL-2.0"}
 TOOLS = {"GPL-2.0-only", "GPL-3.0-or-later"}
-# Classifiers are older than SPDX expressions, and longer texts for the same licences.
+# Older metadata have a classifier, a longer text for the same licence, and no SPDX expression.
 CLASSIFIERS = {
     "Apache Software License": "Apache-2.0",
     "BSD License": "BSD",

@@ -30,7 +30,7 @@ def test_no_module_asks_for_locals() -> None:
 
 
 def test_every_formatter_of_tracebacks_leaves_locals_out() -> None:
-    """The default of structlog shows locals."""
+    """By default, structlog's formatters show local variables."""
     calls = [
         (
             f"{name(path)}:{node.lineno}",

@@ -92,7 +92,7 @@ def test_no_printed_command_has_a_name_that_its_reader_must_replace() -> None:
 
 
 def test_no_message_advises_to_delete_the_data_of_the_stack() -> None:
-    """`make clean` calls `inventory reset --yes`."""
+    """`make clean` would delete the data too, because it calls `inventory reset --yes`."""
     found = {(file, text) for file, text in texts() if "make clean" in text}
 
     assert found == set()

@@ -94,7 +94,7 @@ def commands(page: str) -> list[str]:
 def copy_project(target: Path) -> Path:
     """Copy the sources to `target`, without environment and data. Return `target`.
 
-    Their bytecode comes along. Without it, each command would compile what it imports again.
+    The copy includes bytecode. Without it, each command would compile all imported modules again.
     """
     unwanted = shutil.ignore_patterns("images")
     for name in COPIED:

@@ -1,4 +1,4 @@
-"""Builders of inputs of decisions. Other columns have the defaults of domain.md 2.6."""
+"""Builders of the inputs of decisions. Columns that a test omits have their defaults."""
 
 from typing import Any
 
@@ -96,7 +96,7 @@ def sold_recently(units: int) -> RecentSales:
 
 
 def market(ranged: ItemLocation | None, *, old: int, step: int = 0, **more: Any) -> PricingInputs:
-    """Return inputs of a key with much stock, one unit a day, and `old` in force for long."""
+    """Return inputs of a key with 1,000 units that sells one a day, for 200 days at price `old`."""
     shared: dict[str, Any] = {
         "policy": ranged,
         "timeline": (row(NOW_US - 200 * DAY_US, old, step=step),),

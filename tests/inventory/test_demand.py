@@ -119,7 +119,7 @@ def test_tsb_starts_from_what_ewma_has_learnt_and_ewma_forgets_it() -> None:
 
 
 def test_days_without_facts_teach_the_same_in_one_stretch_as_one_by_one() -> None:
-    """The days go on until the rate is 0, with two changes of price, with and without stock."""
+    """The days go on until the rate is 0. The price changes twice, with and without stock."""
     sold = Demand(True, 5_000_000, 2_000_000, None, None, 4, 7, 5_000_000)  # noqa: FBT003 -- begun
     timeline = (
         PriceRow(MONDAY_US + 3 * DAY_US, 1, 90, 1, "rule"),

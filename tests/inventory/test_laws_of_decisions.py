@@ -179,7 +179,7 @@ def states(partition: Partition) -> dict[InvKey, bytes]:
 @pytest.mark.domain("9 W14 *")
 @given(histories(longest=80))
 def test_w14_keys_never_influence_each_other(records: list[Record]) -> None:
-    """With the ring's verdicts given, a key alone has the same results as among other keys."""
+    """With the same verdicts of the ring, a key has the same results alone and among other keys."""
     together = Partition(1)
     admitted = [(record, together.ring.admit(record)) for record in records]
     results = [together.apply_admitted(*pair) for pair in admitted]

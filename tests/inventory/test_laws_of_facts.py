@@ -111,7 +111,7 @@ def test_w2_on_hand_is_the_sum_over_live_facts_also_far_beyond_the_horizon(
         result = partition.apply(record)
         if result.verdict != "applied":
             refused.add(change.row)
-        # Skip histories that change a row after a rejected change: the before-image never applied.
+        # Skip histories with a change after a rejected one: its before-image was never applied.
         assume(result.verdict != "applied" or change.row not in refused)
         if result.verdict == "applied" and change.after is None:
             live.pop(change.row, None)

@@ -269,7 +269,7 @@ def test_only_a_later_review_raises_the_review() -> None:
 
 @pytest.mark.domain("11.9 Evaluated")
 def test_a_price_is_evaluated_when_something_it_rests_on_moves() -> None:
-    """A price below its floor causes another proposal at the next evaluation."""
+    """A price below its floor makes each evaluation visible, because it opens a proposal."""
     dear = {"cost_minor": 2000}
     for change, evaluated in (
         ({"cost_minor": 2001}, True),
@@ -282,7 +282,7 @@ def test_a_price_is_evaluated_when_something_it_rests_on_moves() -> None:
         log = Log(commit_us=at("12:00"))
         log.insert("item_location", PRICED)
         log.insert("price_change", price(1, 999, at("00:00")))
-        # The log never showed how the cost rose, so nothing has been evaluated since.
+        # The log has no record of the higher cost, so no record has caused an evaluation with it.
         old = PRICED | dear
         log.update("item_location", old, old | change)
         assert (log.state.price_episode.id is not None) is evaluated, change

@@ -1,4 +1,4 @@
-"""Run callables at the same time, each on its own database connection."""
+"""Runs functions at the same time, each on its own database connection."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor

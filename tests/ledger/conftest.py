@@ -1,4 +1,4 @@
-"""Fixtures: one Postgres server and one migrated database, which each test gets empty."""
+"""Fixtures: one Postgres server with one migrated database, which is emptied before each test."""
 
 import os
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Limits of docs/domain.md 0, 2.6 and 11.8 as data: a column and its last value on a side."""
+"""Limits of docs/domain.md 0, 2.6 and 11.8 as data: a column with its lowest and highest value."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -31,7 +31,7 @@ def units(table: str, column: str, **also: Any) -> Limit:
 
 
 def free(column: str) -> Limit:
-    """Return the limit of a column of `item_location` that only must not be negative."""
+    """Return the limit of a column of `item_location` that may have any value from 0 on."""
     return Limit("item_location", column, 0, MOST)
 
 

@@ -1,4 +1,4 @@
-"""Event streams of a person's pages, over the ASGI application and without a server."""
+"""Event streams of a person's pages, read from the ASGI application without a server."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""One expected outcome of a command; every other outcome fails the test."""
+"""Functions that return the one expected outcome of a command, and fail for every other outcome."""
 
 from ledger.services import Adjust, Booked, Waiting, request_adjustment
 

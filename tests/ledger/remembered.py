@@ -1,4 +1,4 @@
-"""Rows that are written once and copied for each test that starts with them."""
+"""Rows that are computed once and then copied into the database for each test that needs them."""
 
 from collections.abc import Iterable, Mapping
 

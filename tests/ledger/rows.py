@@ -1,4 +1,4 @@
-"""Builders: one valid row per captured table, changed by name."""
+"""Builders of one valid row per captured table. Named arguments replace its columns."""
 
 from datetime import UTC, datetime
 from typing import Any

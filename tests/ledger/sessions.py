@@ -29,7 +29,7 @@ class Sessions:
         return self._open[role]
 
     def give_back(self) -> None:
-        """End the transactions, locks and settings of a test in the sessions that it took."""
+        """End the transactions, locks and settings that a test left in its sessions."""
         for role in self._taken:
             if not self._open[role].closed:
                 self._open[role].rollback()

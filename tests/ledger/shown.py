@@ -1,4 +1,4 @@
-"""A read model and a worker for the facts in Postgres, written with the projector's own rows."""
+"""A read model, written as the projector does, and a worker, both for the facts in Postgres."""
 
 import json
 import threading

@@ -1,4 +1,4 @@
-"""Forms of the admin: a change is one audit entry, and a refused value keeps row and input."""
+"""Forms of the admin: a change writes one audit entry. A refused value stays only in the form."""
 
 import html
 import re

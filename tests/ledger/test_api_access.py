@@ -270,7 +270,7 @@ def test_more_requests_than_the_limit_wait_for_the_next_minute(
     buyer = program_of(account("buyer"))
     ledger.execute("DELETE FROM app.refusal")
     assert buyer.get("/api/v1/needs").status_code == 200
-    # Use up this minute's limit. If a new minute begins before the request, use up that one below.
+    # Use up the limit of this minute. If the next minute begins first, use up its limit below.
     ledger.execute(
         "UPDATE app.api_token SET requests = 600,"
         " minute = date_trunc('minute', clock_timestamp(), 'UTC')"
@@ -290,7 +290,7 @@ def test_more_requests_than_the_limit_wait_for_the_next_minute(
 def test_the_stated_wait_reaches_the_next_minute(ledger: psycopg.Connection) -> None:
     tokens = import_module("webui.accounts.api_tokens")
     token = program_of(account("buyer")).token
-    # Begin late in a second, where rounding to the nearest second would state too short a wait.
+    # Begin after half a second: a wait rounded to the nearest second would be too short.
     ledger.execute("SELECT pg_sleep(1.6 - extract(second FROM clock_timestamp())::numeric % 1)")
 
     used = tokens.use_token(token)

@@ -1,4 +1,4 @@
-"""Codes in the API: with the stock of an item, and from a scanned code to its product."""
+"""The API returns codes with the stock of an item, and finds the product of a scanned code."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Commands of the API: once per key, refused with field, value and next step; pages by cursor."""
+"""Commands of the API have an effect once per id. Refusals name field, value and next step."""
 
 from datetime import timedelta
 from typing import Any

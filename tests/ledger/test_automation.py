@@ -1,4 +1,4 @@
-"""The automation process survives a lost database, and ends on request."""
+"""The automation process continues after it has lost the database, and ends on request."""
 
 import os
 import subprocess

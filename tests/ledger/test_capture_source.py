@@ -26,7 +26,7 @@ from tests.ledger.test_doctor_rows import inactive_slot
 PUBLISHED = "SELECT tablename FROM pg_publication_tables WHERE pubname = %s ORDER BY tablename"
 GONE = Damage("publication", "does not exist")
 DROP = f"DROP PUBLICATION {PUBLICATION}"
-# Pairs of a change and its reversal. Afterwards the publication is complete, but changes are lost.
+# Pairs of a change and its reversal. After both, the publication is complete, but has lost changes.
 CHANGES = {
     "created again": (DROP, None),
     "a table came back": (

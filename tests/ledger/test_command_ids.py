@@ -1,4 +1,4 @@
-"""A command id belongs to one person and one content. Reuse with another of them is an error."""
+"""A command id belongs to one person and one content. Another person or content is an error."""
 
 import re
 from collections.abc import Callable

@@ -256,7 +256,7 @@ def test_the_first_count_of_an_item_opens_it_without_a_tolerance(
 
 
 def test_a_count_during_sales_keeps_its_second(shelf: psycopg.Connection) -> None:
-    """A sale after the count doesn't change the expected units. A late sale before it does."""
+    """A sale after the count doesn't change the expected units. A late sale before it does so."""
     at = now(shelf) - timedelta(minutes=10)
     count_id = draft(20, at=at)
     sell(shelf, 3, at + timedelta(minutes=5), "after")
@@ -381,7 +381,7 @@ def test_approving_and_counting_again_at_once_end_in_one_order(
         assert second == (19, "cycle", "draft", "bob", None, None, None)
     else:
         assert isinstance(approved, Conflict)
-        # The first count needed no second one, so this is a first count too.
+        # The count before needed no second count, so this one is a first count, too.
         assert second == (19, "cycle", "draft", "bob", None, None, None)
 
 

@@ -1,4 +1,4 @@
-"""Counts that need a second count, and refusals of a draft that another person approves."""
+"""Counts that need a second count, and drafts whose approval by another person is refused."""
 
 from datetime import timedelta
 

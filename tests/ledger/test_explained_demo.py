@@ -1,4 +1,4 @@
-"""Every item of the demo retailer adds up, from its rows in Postgres to its price."""
+"""For every item of the demo retailer, the explanation adds up from the rows to the price."""
 
 from pathlib import Path
 

@@ -240,7 +240,7 @@ def test_a_sale_that_no_window_counted_is_late_beside_one_that_arrived_on_time(
     later = sold + timedelta(minutes=5)
     write(ledger, "sale_line", source_ref="on time", quantity_units=2, occurred_at=later)
     ledger.execute("DELETE FROM read_model.sales_window")
-    project(ledger, state_of(ledger, "L|S"))  # the read model keeps its window
+    project(ledger, state_of(ledger, "L|S"))  # the window row, which the next sale expires
     write(ledger, "sale_line", source_ref="newest", occurred_at=NOON)
     at = sold + timedelta(minutes=2)
     write(ledger, "sale_line", source_ref="expired", quantity_units=5, occurred_at=at)
@@ -252,7 +252,7 @@ def test_a_sale_that_no_window_counted_is_late_beside_one_that_arrived_on_time(
     }
     found = explain("S", "L", settings=settings)
     assert {step.document: step.arrival for step in found.steps} == expected
-    # Within the window: the line that the window counts is later than this time.
+    # This time is within the window, before the line that the window counts.
     then = explain("S", "L", (at + timedelta(minutes=1)).isoformat(), settings=settings)
     assert {step.document: step.arrival for step in then.steps} == {
         "till-1 expired": "late_uncounted"

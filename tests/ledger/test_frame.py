@@ -1,4 +1,4 @@
-"""The frame of a page: navigation on every page, the phone's bar, and what a device keeps."""
+"""The frame of a page: navigation on every page, the phone's bar, and files on a device."""
 
 import re
 from importlib import import_module

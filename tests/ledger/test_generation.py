@@ -67,7 +67,7 @@ def test_positions_are_forgotten_and_open_proposals_closed(
 def test_no_row_of_the_former_log_stands_in_the_way_of_a_new_one(
     sinks: psycopg.Connection, url: str
 ) -> None:
-    """A window row stores its offset without generation, so rows of the former log would win."""
+    """A window row stores its offset without generation, so former rows would count as newer."""
 
     def show(sold_units: int, at: Position, start_us: int = 0) -> None:
         sink = Projector()
@@ -143,7 +143,7 @@ def test_policies_are_written_once_more_as_they_are(
 def test_more_rows_than_a_partition_takes_up_are_refused_before_anything_is_forgotten(
     ledger: psycopg.Connection, url: str
 ) -> None:
-    """Rows of all tables with the key `L|S` are in one of the twelve partitions."""
+    """Rows of all tables with the key `L|S` go to the same partition, and share its limit."""
     write(ledger, "item_location")
     for number in range(3):
         write(ledger, "sale_line", source_ref=str(number))

@@ -30,7 +30,7 @@ def test_a_wrong_digit_or_two_exchanged_neighbours_are_noticed(code: str) -> Non
         assert gtin_problem(code[:place] + other + code[place + 1 :])
     for place in range(len(code) - 1):
         first, second = code[place], code[place + 1]
-        # Digits that differ by 5 exchange unnoticed: 3·5 − 5 is a multiple of 10.
+        # A check digit misses an exchange of digits that differ by 5: 3·5 − 5 is a multiple of 10.
         if abs(int(first) - int(second)) not in (0, 5):
             assert gtin_problem(code[:place] + second + first + code[place + 2 :])
 

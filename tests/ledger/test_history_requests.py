@@ -256,7 +256,7 @@ def test_a_request_of_an_ended_process_is_recorded_as_interrupted(
 
 
 def take_lock(other: psycopg.Connection) -> None:
-    """Take the executor's lock. Wait until Postgres has released that of a closed session."""
+    """Take the executor's lock. Wait until Postgres has released the lock of a closed session."""
     lock = import_module("ledger.requests.execution")._LOCK
     deadline = time.monotonic() + 60
     while other.execute(lock).fetchone() != (True,):

@@ -1,4 +1,4 @@
-"""The charts of an item: their tables hold the days, and agree with the page's other figures."""
+"""The charts of an item have tables with the same days and the same figures as the page."""
 
 import re
 from datetime import timedelta

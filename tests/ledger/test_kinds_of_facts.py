@@ -1,4 +1,4 @@
-"""The kinds of facts that SQL returns are texts of the catalogues."""
+"""Each kind of fact that SQL returns is in the catalogues of translations."""
 
 import psycopg
 

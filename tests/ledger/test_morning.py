@@ -1,4 +1,4 @@
-"""The incidents of the demo's morning: their rows, and the results of the rules for them."""
+"""Incidents that the demo plans for its morning: their rows, and the results of the rules."""
 
 from typing import Any
 

@@ -21,7 +21,7 @@ def inbox(ledger: psycopg.Connection) -> psycopg.Connection:
 
 @pytest.fixture
 def log(ledger: psycopg.Connection) -> psycopg.Connection:
-    """A log with an action of each of two people at two stores, one of a rule, and a price."""
+    """Write a log: actions of two people at two stores, one action of a rule, and a price."""
     with ledger_transaction():
         for actor, subject in (("ann", "L|S"), ("bob", "M|S"), (None, "L|RULE")):
             log_action(actor=actor, action="adjust", subject=subject, detail={"units": 3})
@@ -114,7 +114,7 @@ def test_alarms_are_ranked_and_say_what_to_do(inbox: psycopg.Connection) -> None
     ranked = alarms.ranked(raised)
 
     assert [each.severity for each in ranked] == ["bad", "bad", "warn", "warn", "warn", "warn"]
-    assert ranked[2].since_us == 95_000_000  # the oldest warning: the age of the screen's data
+    assert ranked[2].since_us == 95_000_000  # the oldest warning has the age of the data
     texts = " ".join(each.what for each in ranked)
     assert "1 rejected record without effect" in texts
     assert "pia has stopped all rule-made prices" in texts

@@ -41,7 +41,7 @@ def event(offset: int = 10, *, generation: int = 1, **changes: Any) -> ReorderEv
 
 
 def told(sinks: psycopg.Connection, *events: ReorderEvent) -> list[tuple[Any, ...]]:
-    """Write each event in its own batch. Return end of id, revision, status and quantity."""
+    """Write each event in its own batch. Return (end of id, revision, status, quantity) by row."""
     for one in events:
         with sinks.transaction():
             propose(sinks, [one], [])

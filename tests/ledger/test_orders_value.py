@@ -1,4 +1,4 @@
-"""Value of an order: a number where all costs are known, and never an invented zero."""
+"""The value of an order is a number only if all costs are known. A missing cost isn't 0."""
 
 from datetime import UTC, datetime
 from typing import Any

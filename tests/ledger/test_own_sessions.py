@@ -1,4 +1,4 @@
-"""People see and end their own sessions. Operators end those of others, by page and command."""
+"""People see and end their own sessions. Operators end other people's, by page and command."""
 
 import re
 from typing import Any

@@ -1,4 +1,4 @@
-"""Sends that wait for ten seconds: announced, undone, executed once, and reported row by row."""
+"""Sends wait for ten seconds. Pages announce them, undo them, and report the result of each row."""
 
 from collections.abc import Sequence
 from importlib import import_module

@@ -1,4 +1,4 @@
-"""Wrong rows that `inventory bench verify` plants are restored, or found replaced."""
+"""`inventory bench verify` restores its wrong rows, or notices that they were replaced."""
 
 from datetime import timedelta
 

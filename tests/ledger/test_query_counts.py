@@ -1,4 +1,4 @@
-"""Number of SQL statements of a page: small, and independent of the number of rows."""
+"""A page has few SQL statements, and their number doesn't depend on the number of rows."""
 
 from typing import Any
 

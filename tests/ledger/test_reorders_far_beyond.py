@@ -1,4 +1,4 @@
-"""Quantities far beyond the suggestion take a confirmation in the table of needs."""
+"""Quantities far beyond the suggestion need a confirmation in the table of needs."""
 
 from typing import Any
 from uuid import uuid4

@@ -1,4 +1,4 @@
-"""The table of needs over many keys: statements read little, and totals count every need."""
+"""The table of needs over many keys: statements read few rows, and totals count every need."""
 
 import psycopg
 from django.utils import translation

@@ -1,4 +1,4 @@
-"""The table of needs: what to look at first, its sizes, and twenty needs to sent orders."""
+"""The table of needs: flagged needs first, its size, and one form for twenty needs."""
 
 import gzip
 import re

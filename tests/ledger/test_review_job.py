@@ -1,4 +1,4 @@
-"""The review job writes one mark per live key and UTC day, in small batches."""
+"""The review job sets the review mark of each live key once per UTC day, in small batches."""
 
 from concurrent.futures import ThreadPoolExecutor
 

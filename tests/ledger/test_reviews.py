@@ -1,4 +1,4 @@
-"""Reviews of a difference: two people, one digest, and a switch that stays within it."""
+"""Reviews of a difference: two people, one digest, and a switch that must not exceed it."""
 
 import io
 import sys

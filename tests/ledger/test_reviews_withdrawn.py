@@ -1,4 +1,4 @@
-"""Withdrawal of an approval, and one set of rules for each number of a logic revision."""
+"""Withdrawal of an approval. The number of a logic revision stands for one set of rules only."""
 
 from dataclasses import replace
 from importlib import import_module
@@ -166,7 +166,7 @@ def test_an_open_review_keeps_its_number_from_other_rules(
 def test_an_approval_is_withdrawn_on_the_command_line(
     service: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(backfill_review, "connect_django", lambda: None)  # the fixture has
+    monkeypatch.setattr(backfill_review, "connect_django", lambda: None)  # a fixture did
     approved(service)
     given = ["backfill", "withdraw", DIGEST[:12], "--by", "ada", "--reason", "x"]
 

@@ -1,4 +1,4 @@
-"""Codes at work: Find, Scan, counting, receiving, labels, documents and the API."""
+"""Codes of products in Find, Scan, counting, receiving, labels, documents and the API."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Headers, methods and addresses that every deployment handles equally."""
+"""Security headers, HTTP methods and addresses, which are the same in every deployment."""
 
 from importlib import import_module
 

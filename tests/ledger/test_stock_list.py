@@ -1,4 +1,4 @@
-"""The stock list: cover, a day's sales and the price's start, in few statements."""
+"""The stock list shows cover, sales of a day and the start of the price, with few statements."""
 
 import csv
 import gzip
@@ -219,7 +219,7 @@ def test_names_sort_as_in_a_dictionary(ledger: psycopg.Connection) -> None:
         level(ledger, state(sku=f"N{number}"))
     found, place, order = [], START, Order("item")
 
-    for _ in names:  # in pages of one row, so that each name is in a cursor
+    for _ in names:  # pages of one row, so that each name is in a cursor
         [row] = stock_page(Filters(), order=order, place=place, rows=1).rows
         found.append(row.name)
         place = place_of(row, order)

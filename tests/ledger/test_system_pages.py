@@ -1,4 +1,4 @@
-"""System pages: rejected records with their rows in Postgres, dismissals, and demand."""
+"""System pages: rejected records beside their rows in Postgres, dismissals, and demand."""
 
 import html
 import socket

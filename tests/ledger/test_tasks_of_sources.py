@@ -164,7 +164,7 @@ def test_a_partition_that_never_let_a_beat_through_is_stale_too(inbox: psycopg.C
         inbox,
         "pipeline_heartbeat",
         sku="3",
-        # A partition of a former generation, which had more. It gets no more heartbeats.
+        # A partition that only a former generation had. It gets no more heartbeats.
         occurred_at=NOON - timedelta(seconds=60),
         **beat,
     )

@@ -1,4 +1,4 @@
-"""People can't book a time in the future: it counts as a typing error (domain.md 2.1)."""
+"""People can't enter a time in the future: it counts as a typing error (domain.md 2.1)."""
 
 import re
 from collections.abc import Callable

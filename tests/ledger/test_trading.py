@@ -1,4 +1,4 @@
-"""The simulated retailer in a real database: written as planned, traded live, never twice."""
+"""The simulated retailer in a real database is written as planned, once, and trades."""
 
 import time
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""Another due day for a transfer on its way: rights, earliest day, and effects."""
+"""A new due day for a shipped transfer: rights, earliest day, and effects."""
 
 import re
 from datetime import UTC, date, datetime, timedelta
@@ -58,7 +58,7 @@ def test_both_rows_get_the_day_and_it_is_logged(ledger: psycopg.Connection, row:
         shipment_line_id=getattr(transfer, row), due_on=due_on, actor="max"
     )
 
-    # The item page names the author of the leaving row beside the movement of stock.
+    # The row at the source keeps its author, whom the item page shows beside the movement.
     assert days(ledger) == [("transfer_out", due_on, "ann"), ("transfer_in", due_on, "max")]
     logged = ledger.execute(
         "SELECT actor, subject, detail FROM app.action_log WHERE action = 're_date_transfer'"

@@ -1,4 +1,4 @@
-"""The web server ends with its feed, parses each request's end, and trusts no unknown proxy."""
+"""The web server ends with its live feed, finds the end of requests, and trusts named proxies."""
 
 import asyncio
 import re

@@ -75,7 +75,7 @@ def test_a_message_that_waits_too_long_behind_a_failed_one_is_dead_and_can_be_re
     revise(sinks, "L|S", 3)
     import_module("ledger.webhooks.queue").queue_all()
     ledger.execute(f"{older} WHERE type = 'need.revised' AND body LIKE '%\"revision\":2%'")
-    assert sender.expire_waiting() == 0  # the sender did not run since: it tries again first
+    assert sender.expire_waiting() == 0  # the sender was stopped, so it tries again first
     turn()
     assert sender.expire_waiting() == 1
 

@@ -73,7 +73,7 @@ def test_the_receiver_of_the_page_verifies_messages_and_refuses_forged_ones(
             assert sent(url, old, body) == 401
             assert sent(url, right, body + b" ") == 401
             assert sent(url, right, body) == 204
-            assert sent(url, right, body) == 204  # printed once
+            assert sent(url, right, body) == 204  # the receiver must print it once
         with process.stdout as output:
             assert output.read() == "7 order.sent\n"
 

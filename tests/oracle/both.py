@@ -17,7 +17,7 @@ Row = dict[str, Any]
 
 
 def folded(fold: Any, history: History) -> tuple[list[Row], dict[str, Row]]:
-    """Return the lines of a fold about records, and its states by key."""
+    """Return the lines that a fold prints for records, and its states by key."""
     found = [json.loads(line) for line in fold(iter(lines(history.records)))]
     records = [line for line in found if "verdict" in line]
     return records, {line["key"]: line["state"] for line in found if "state" in line}

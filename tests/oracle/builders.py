@@ -14,7 +14,7 @@ def at(hour: int, minute: int = 0, second: int = 0, *, days: int = 0, date: int 
 
 
 class History:
-    """Records in log order. Each has its own commit and a higher LSN than the one before."""
+    """Records in log order. Each is committed alone, with a higher LSN than the record before."""
 
     def __init__(self, key: str = KEY, start: int = 0) -> None:
         self.key, self.offset = key, start

@@ -59,7 +59,7 @@ FAMILIES = (
     "par",
     "cover",
 )
-# Families by the limits of their typed levels (11.8), and those that wait for order days (5.1).
+# Families by the limit of their typed levels (11.8), and families that wait for order days (5.1).
 LOTS = ("sQ",)
 TWO_LEVELS = ("sS", "RsS", "cover")
 BASE_STOCK = ("RS", "par")
@@ -241,7 +241,7 @@ def _in_range(column: Column, value: int) -> bool:
 
 
 def read_column(name: str, column: Column, raw: Mapping[str, Any]) -> Any:
-    """Return the value of one column, its default if absent or null. Raise Limit."""
+    """Return the column's value, its default if absent or null. Raise Limit if it isn't allowed."""
     value = raw.get(name)
     if value is None:
         if column.required:

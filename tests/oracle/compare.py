@@ -24,7 +24,7 @@ class Difference(NamedTuple):
 
 
 def _read(outputs: Iterator[str]) -> list[Any]:
-    """Return the lines as values. A fold that raises gives its error as the last line."""
+    """Return the decoded lines. If the fold raises an exception, its text is the last line."""
     found: list[Any] = []
     try:
         found.extend(json.loads(line) for line in outputs)
@@ -50,7 +50,7 @@ def difference(records: list[Record], said: list[Any] | None = None) -> Differen
 
 
 def shortest(records: list[Record], differs: Callable[[list[Record]], bool]) -> list[Record]:
-    """Return `records` without every piece that the difference doesn't need, large pieces first."""
+    """Return `records` without pieces that the difference doesn't need. Try large ones first."""
     size = max(1, len(records) // 2)
     while True:
         start, dropped = 0, False

@@ -1,4 +1,4 @@
-"""The demand rate (3.3, 11.6): final days once, retained days from scratch each time."""
+"""The demand rate (3.3, 11.6). Final days are computed once, retained days again at each record."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -27,7 +27,7 @@ class Demand:
 
 @dataclass
 class Known:
-    """Inputs for the evaluation of a day: facts, policy and prices known at one moment."""
+    """Inputs for the evaluation of a day: the facts, policy and prices known before a record."""
 
     ledger: Ledger
     windows: Windows
@@ -58,7 +58,7 @@ def fact_days(known: Known) -> list[int]:
 
 
 def begin(known: Known) -> Demand:
-    """Return the demand of the first day: not observed, but with an initial rate."""
+    """Return the demand before any observation: the policy's initial rate, if it has one."""
     initial = known.policy["initial_rate_micro"]
     if initial is None:
         return Demand(begun=True)
@@ -66,7 +66,7 @@ def begin(known: Known) -> Demand:
 
 
 def out_windows(known: Known, sums: Sums, d: int) -> int:
-    """Return the trading windows without a unit sold that started with nothing on hand."""
+    """Return the number of trading windows of day `d` without a sale that started with no stock."""
     n, first = known.policy["trading_windows"], known.policy["trading_from_window"]
     if d not in sums.days:
         # A day without any fact begins all its windows with the same stock.

@@ -33,7 +33,7 @@ class Said:
 
 @dataclass(frozen=True)
 class Event:
-    """Input of the record itself to the state machine."""
+    """Parts of the record that the state machine needs, for example a decision."""
 
     new_id: str
     answers: str | None = None

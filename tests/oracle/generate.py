@@ -191,7 +191,7 @@ class World:
         return None
 
     def reorder_id(self, key: str) -> str | None:
-        """Return an id: mostly the open one, sometimes another one."""
+        """Return a reorder id of the key: mostly the open one, sometimes another one."""
         known = self.model.keys.get(key)
         current = None if known is None else known.episode.id
         other = self.rng.choice((None, f"R:{key}:1-0"))
@@ -272,7 +272,7 @@ def begin(world: World) -> int:
 def urgent(
     world: World, action: Callable[[World, str], None], key: str
 ) -> tuple[Callable[[World, str], None], str]:
-    """Return an answer for a random key with an open id, else `action` and `key`."""
+    """Return (action, key): an answer for a random key with an open id, else the given ones."""
     from tests.oracle.generate_actions import ANSWERS, PRICE_ANSWERS  # noqa: PLC0415 -- as above
 
     choices = []

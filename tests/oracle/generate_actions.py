@@ -247,7 +247,7 @@ def old_price(world: World, key: str) -> None:
 
 
 def count_to_a_cover(world: World, key: str) -> None:
-    """Write a count that brings cover to the edge of a price signal, and a review."""
+    """Write a count that brings cover to the limit of a price signal, then a review."""
     known, rng = world.model.keys.get(key), world.rng
     if known is None or known.policy is None:
         return

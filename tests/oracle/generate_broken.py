@@ -1,4 +1,4 @@
-"""Records that a partition must refuse, one function per kind, and re-sent ones."""
+"""Records that a partition refuses or skips. Each kind has one function."""
 
 from random import Random
 from typing import Any

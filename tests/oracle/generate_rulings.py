@@ -58,7 +58,7 @@ EDGE_PRICES: tuple[Row, ...] = (
 
 
 def edge_price(world: World, key: str) -> None:
-    """Set a policy whose next price would be about 0, 1 or 10^9, evaluated at once."""
+    """Set a policy whose next price would be about 0, 1 or 10^9, and a review that evaluates it."""
     number = world.policy_id(key)
     if number is None:
         return

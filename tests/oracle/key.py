@@ -100,7 +100,7 @@ class Key:
 
     @property
     def rate_and_mad(self) -> tuple[int | None, int | None]:
-        """Return rate and deviation; the initial rate while there is no observation."""
+        """Return (rate, deviation), from the initial rate while there is no observation."""
         if self.demand.rate is not None:
             return self.demand.rate, self.demand.mad
         initial = None if self.policy is None else self.policy["initial_rate_micro"]

@@ -46,7 +46,7 @@ def safety_stock(policy: Policy, d: int, mad: int, protection: int) -> int:
 
 
 def levels_of(policy: Policy, d: int, mad: int) -> Levels | None:
-    """Return the levels of a policy; None with the family off."""
+    """Return the levels of a policy, or None for the family `off`."""
     family = policy["replenish_family"]
     if family == "off":
         return None

@@ -79,7 +79,7 @@ Seen = Callable[..., None]
 
 
 def _watchers(met: Met) -> tuple[tuple[Any, str, Seen], ...]:
-    """Return (module, function of it, function that counts an edge from result and arguments)."""
+    """Return (module, function name, function that counts an edge) for each watched function."""
 
     def price(result: object, _: int) -> None:
         met[EDGES[0]] += result is False

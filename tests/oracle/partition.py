@@ -44,7 +44,7 @@ class Admission:
         self.streaming = False
 
     def judge(self, record: Record) -> str | None:
-        """Return None for new, "resent", or a reason code of the first two rules."""
+        """Return None for a new record, "resent", or the reason code of an admission rule."""
         images = [i for i in (record["before"], record["after"]) if i is not None]
         if abs(record["commit_us"]) > EDGE or not all(is_row(image) for image in images):
             return "malformed"

@@ -73,7 +73,7 @@ def cover_of(inputs: Inputs) -> int | None:
 
 
 def signal_of(inputs: Inputs, start: Start) -> tuple[str, int, int] | None:
-    """Return the first signal that holds, its new step and its direction."""
+    """Return (signal, new step, direction) of the first signal that holds, or None."""
     policy, k = inputs.policy, start.k
     if start.old < start.lowest:
         return "below_floor", k, UP
@@ -208,7 +208,7 @@ def cooled_down(inputs: Inputs, start: Start, new: int) -> bool:
 
 
 def gate_of(inputs: Inputs, start: Start, new: int) -> str | None:
-    """Return the gate that blocks a candidate."""
+    """Return the name of the gate that blocks a candidate, or None."""
     policy, at = inputs.policy, start.effective_at
     if not cooled_down(inputs, start, new):
         return "cooldown"
@@ -236,7 +236,7 @@ def candidate_of(inputs: Inputs) -> Candidate | str:
 
 
 def gated_candidate(inputs: Inputs, start: Start, found: tuple[str, int, int]) -> Candidate | str:
-    """Return the candidate of every signal except `below_floor`."""
+    """Return the candidate of a signal except `below_floor`, or the reason why there is none."""
     policy, (signal, step, direction) = inputs.policy, found
     target = target_of(policy, step)
     if target is None:
@@ -259,7 +259,7 @@ def gated_candidate(inputs: Inputs, start: Start, found: tuple[str, int, int]) -
 
 @dataclass(frozen=True)
 class Proposal:
-    """Open proposal of a key, and the block that a decision about the last one left."""
+    """The open proposal of a key, and the block that a decision about the last proposal left."""
 
     id: str | None = None
     revision: int = 0
@@ -280,7 +280,7 @@ class PriceSaid:
 
 @dataclass(frozen=True)
 class PriceEvent:
-    """Input of the record itself to the price evaluation."""
+    """Parts of the record that the price evaluation needs, for example a decision."""
 
     new_id: str
     evaluate: bool = False
@@ -310,7 +310,7 @@ def is_off(policy: Policy | None) -> bool:
 def answer(
     was: Proposal, event: PriceEvent, policy: Policy | None, stream: int
 ) -> PriceOutcome | None:
-    """Return the closing of an open proposal before any evaluation, in the order of 11.9."""
+    """Return the outcome if the record closes the open proposal, in the order of 11.9, or None."""
     if was.candidate is None:
         return None
     if event.price_row is not None:
@@ -334,7 +334,7 @@ def answer(
 def next_proposal(
     was: Proposal, event: PriceEvent, policy: Policy | None, inputs: Inputs | None, stream: int
 ) -> PriceOutcome:
-    """Return at most one price output per record. `inputs` is None without a policy."""
+    """Return the next proposal, and an output or None. Without a policy, `inputs` is None."""
     answered = answer(was, event, policy, stream)
     if answered is not None:
         return answered

@@ -63,7 +63,7 @@ def record(table: str, op: str, before: Row | None, after: Row | None) -> dict[s
     }  # fmt: skip
 
 
-# `make soak` tries each value in each row. Other runs try every n-th pair, n from `stride`.
+# `make soak` tries each value in each row. Other runs try every nth pair, n = `stride(table)`.
 LONG = os.environ.get("HYPOTHESIS_PROFILE") == "long"
 MOST_ROWS = 13  # stride for policies; it doesn't divide the number of values
 

@@ -18,7 +18,7 @@ POLICY: dict[str, Any] = {
 
 
 class Shop:
-    """Ranged item. Each fact commits one second after the one before unless it names a time."""
+    """A ranged item. Each fact is committed one second after the one before, or at a given time."""
 
     def __init__(self, *, start: str = "09:00", **policy: object) -> None:
         self.story, self.fold = Story(start=start), Product()

@@ -1,4 +1,4 @@
-"""Histories on which fold and model once differed, or on which a fold once hung."""
+"""Histories with one result of fold and model, and without an endless fold. Each was a defect."""
 
 import json
 from typing import Any

@@ -132,7 +132,7 @@ def run_planted(
 
 
 def tell(line: str) -> None:
-    """Print and flush, because all defects together take one to two minutes."""
+    """Print the line at once, because all defects together take one to two minutes."""
     sys.stdout.write(line + "\n")
     sys.stdout.flush()
 

@@ -39,7 +39,7 @@ class Hunk:
         return tuple(line[1:] for line in self.signed if line[0] in " +")
 
     def narrower(self) -> Iterator["Hunk"]:
-        """Yield this hunk, then with fewer and fewer kept lines at its edges."""
+        """Yield this hunk, then copies with fewer and fewer unchanged lines at the edges."""
         head = next(n for n, line in enumerate(self.signed) if line[0] != _KEPT)
         tail = next(n for n, line in enumerate(reversed(self.signed)) if line[0] != _KEPT)
         cuts = [(min(cut, head), min(cut, tail)) for cut in range(max(head, tail) + 1)]

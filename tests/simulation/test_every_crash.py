@@ -1,4 +1,4 @@
-"""All crashes and pauses of a worker before each effect, in small histories."""
+"""A worker is killed or suspended at each possible event of small histories."""
 
 import itertools
 import os

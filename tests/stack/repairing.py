@@ -25,7 +25,7 @@ def run_as_printed(own: RunningStack, repair: str) -> subprocess.CompletedProces
     """Run a repair in a shell, exactly as it is printed. Return its result."""
     mine = {name: value for name, value in os.environ.items() if not name.startswith("INVENTORY_")}
     mine |= {"INVENTORY_HOME": str(own.home.path), "INVENTORY_WEB_PORT": "0"}
-    mine["INVENTORY_JVM_COMPILERS"] = "first"  # a test is short
+    mine["INVENTORY_JVM_COMPILERS"] = "first"  # starts faster; a test is short
     mine |= {"PATH": f"{INVENTORY.parent}{os.pathsep}{mine['PATH']}"}
     return subprocess.run(  # noqa: S602 -- the line that a person would paste
         repair, shell=True, env=mine, capture_output=True, text=True, timeout=COMMAND_S, check=False

@@ -1,4 +1,4 @@
-"""A running stack as the tests see it."""
+"""A running stack, with its commands, addresses and waits, for tests."""
 
 import os
 import subprocess
@@ -74,7 +74,7 @@ def run_inventory(*arguments: str, home: Path) -> subprocess.CompletedProcess[st
     """Run the installed command on `home`, with any free port for the pages. Return its result."""
     mine = {key: value for key, value in os.environ.items() if not key.startswith("INVENTORY_")}
     mine |= {"INVENTORY_HOME": str(home), "INVENTORY_WEB_PORT": "0", "COLUMNS": "160"}
-    mine["INVENTORY_JVM_COMPILERS"] = "first"  # a test is short
+    mine["INVENTORY_JVM_COMPILERS"] = "first"  # starts faster; a test is short
     # Tests log in by password alone. tests/ledger/test_logins.py tests the second factor.
     mine["INVENTORY_SECOND_FACTOR_ROLES"] = ""
     if "INVENTORY_CACHE" in os.environ:

@@ -32,7 +32,7 @@ ON_HAND: Final = "SELECT on_hand_units FROM read_model.stock WHERE inv_key = %s"
 FREE: Final = "SELECT NOT active FROM pg_replication_slots WHERE slot_name = %s"
 TRADED: Final = 70  # units of item A after `Shop.trade`
 SOLD: Final = 7
-SHORT: Final = 3  # lines of a refusal
+SHORT: Final = 3  # most lines of a message that refuses a start
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +82,7 @@ class Destroyed:
 
 @pytest.fixture(scope="module")
 def destroyed(own: RunningStack) -> Destroyed:
-    """Sell while the publication is missing. No service fails, but the log never gets the sale."""
+    """Return the reports after a sale without a publication, which the log never gets."""
     shop = Shop(own.environment["INVENTORY_OWNER_DATABASE_URL"])
     shop.trade()
     own.wait_until(lambda: execute(own, ON_HAND, f"{shop.location}|A") == (TRADED,))

@@ -58,7 +58,7 @@ def sell(own: RunningStack, *numbers: int) -> None:
 
 
 def asked(own: RunningStack, path: str) -> Any:
-    """Return the worker's answer as JSON, or None after an error."""
+    """Return the decoded JSON of the worker's answer, or None after an error."""
     headers = {"Authorization": f"Bearer {own.settings.query_token.get_secret_value()}"}
     try:
         answer = httpx.get(f"{own.runtime.services['worker-1'].url}{path}", headers=headers)

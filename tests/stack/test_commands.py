@@ -1,4 +1,4 @@
-"""Operator commands on a running stack, and the two commands of the README's first screen."""
+"""Operator commands on a running stack, and the first two commands of the README."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""The first command of the README, and the class archives of `inventory fetch`."""
+"""The first command of the README, and the Java class archives that `inventory fetch` makes."""
 
 import os
 import shutil

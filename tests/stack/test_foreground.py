@@ -16,7 +16,7 @@ def test_sigterm_ends_the_stack_with_the_command(tmp_path: Path) -> None:
     # Another test's stack may have left its addresses in the environment.
     foreign = {name: text for name, text in os.environ.items() if "INVENTORY_" not in name}
     environment = foreign | {"INVENTORY_HOME": str(home.path), "INVENTORY_WEB_PORT": "0"}
-    environment["INVENTORY_JVM_COMPILERS"] = "first"  # a test is short
+    environment["INVENTORY_JVM_COMPILERS"] = "first"  # starts faster; a test is short
     command = subprocess.Popen(  # noqa: S603 -- our own command
         [str(INVENTORY), "up", "--only", "postgres"],
         cwd=PROJECT,

@@ -126,7 +126,7 @@ def in_tree(
 
 
 def ready_partitions(stack: RunningStack) -> dict[int, int]:
-    """Return the first offset of the revision's worker in each partition, from its log."""
+    """Return partition → first offset of the revision's worker, from the worker's log."""
     name = f"shadow-v{PUBLISHED}-1.log"
     text = (stack.home.path / "revisions" / f"v{PUBLISHED}" / "logs" / name).read_text("utf-8")
     lines = [json.loads(line) for line in text.splitlines() if line.startswith("{")]
@@ -199,7 +199,7 @@ def test_it_holds_what_a_replay_gives_byte_for_byte_and_goes_on_there(
     assert "has its own state already" in refused(stack, tree, recomputed(stack, *of_tree))
 
 
-@pytest.mark.soak  # tests/analytics/test_publication.py cuts it off at each record
+@pytest.mark.soak  # tests/analytics/test_publication.py ends it at each record
 def test_killed_in_the_middle_it_is_no_state_until_it_is_run_again(
     stack: RunningStack, shop: Shop, tree: Path
 ) -> None:

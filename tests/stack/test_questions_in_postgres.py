@@ -97,7 +97,7 @@ def in_order(rows: Rows) -> Rows:
 
 
 def from_history(duck: DuckHistory, name: str, stores: list[str]) -> Rows:
-    """Return the answer over the rows of these stores: other tests trade on the same stack."""
+    """Return the answer for these stores only, because other tests trade on the same stack."""
     names = ", ".join(f"'{store}'" for store in stores)
     own = ", ".join(
         f"{table} AS (SELECT * FROM main.{table} WHERE store IN ({names}))"  # noqa: S608 -- own names

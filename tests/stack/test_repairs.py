@@ -111,7 +111,7 @@ def supervisor_killed(scene: Scene) -> None:
 
 
 def changelogs_made_again(scene: Scene) -> None:
-    """Create the topics again, empty: the worker ends with exit code 66."""
+    """Delete the changelogs and create them again, empty: the worker ends with exit code 66."""
     delete_topics(scene.bootstrap, CHANGELOGS)
     create_topics(scene.bootstrap, [topic for topic in TOPICS if topic.name in CHANGELOGS])
 
@@ -165,7 +165,7 @@ def log_grown(scene: Scene) -> None:
 
 
 def grow(scene: Scene, topic: str) -> None:
-    client = admin_client(scene.bootstrap)  # the answer arrives only while a reference exists
+    client = admin_client(scene.bootstrap)  # keep a reference: without it, no answer arrives
     client.create_partitions([NewPartitions(topic, 13)])[topic].result(60)
 
 

@@ -37,7 +37,7 @@ class Deployed:
     def cli(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         mine = {key: found for key, found in os.environ.items() if not key.startswith("INVENTORY_")}
         mine |= {"INVENTORY_HOME": str(self.home), "INVENTORY_WEB_PORT": "0", "COLUMNS": "160"}
-        mine["INVENTORY_JVM_COMPILERS"] = "first"  # a test is short
+        mine["INVENTORY_JVM_COMPILERS"] = "first"  # starts faster; a test is short
         return subprocess.run(  # noqa: S603 -- our own code
             [sys.executable, "-m", "deploy.cli.main", *arguments],
             cwd=self.tree,

@@ -78,7 +78,7 @@ while True:
 def code_of(revision: int, tree: Path, *, more_units: int = 0) -> Path:
     """Return a copy of this code as another revision. `more_units` are added to each order."""
     for package in PACKAGES:
-        shutil.copytree(PROJECT / package, tree / package)  # with compiled modules
+        shutil.copytree(PROJECT / package, tree / package)  # includes the bytecode
     replaced(
         tree / "inventory" / "revision.py",
         r"LOGIC_REVISION: Final = \d+",
@@ -98,7 +98,7 @@ def replaced(file: Path, pattern: str, by: str) -> None:
     assert count == 1, f"{file}: {pattern}"
     file.write_text(text, "utf-8")
     for compiled in (file.parent / "__pycache__").glob(f"{file.stem}.*"):
-        compiled.unlink()  # from the same second, it would count as the new one
+        compiled.unlink()  # Python would take it for the new source
 
 
 def sell(stack: RunningStack, shop: Shop, sku: str, units: int) -> None:
@@ -149,7 +149,7 @@ def approve(stack: RunningStack, shop: Shop, digest: str, keys: set[tuple[str, s
 
 
 def agree(stack: RunningStack, shop: Shop, keys: set[tuple[str, str]]) -> None:
-    """Approve all keys but one, whose approval must lapse; then all of them."""
+    """Approve all keys but one, and assert that this approval lapses. Then approve all keys."""
     approve(stack, shop, DIGEST, keys - {("reorder", f"{shop.location}|C")})
     lapsed = stack.cli("backfill", "cutover", str(OTHER), "--approval", DIGEST)
     assert lapsed.returncode == 1

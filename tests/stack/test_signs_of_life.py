@@ -1,4 +1,4 @@
-"""Heartbeats, which automatic rules require: one per partition in Postgres, and the actuator's."""
+"""Automatic rules require heartbeats: a row per partition in Postgres, and one of the actuator."""
 
 import psycopg
 

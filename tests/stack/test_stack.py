@@ -1,4 +1,4 @@
-"""The stack comes up, keeps its parts alive and leaves nothing behind."""
+"""The stack starts, restarts ended parts, and leaves no process or file behind."""
 
 import json
 import os

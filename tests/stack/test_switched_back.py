@@ -1,4 +1,4 @@
-"""A cut-over while the new revision lags, and a rollback after people ordered by its proposals."""
+"""A cut-over while the new revision lags, and a rollback after orders of its proposals."""
 
 from pathlib import Path
 from typing import Any

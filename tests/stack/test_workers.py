@@ -42,7 +42,7 @@ def sell(stack: RunningStack, *, run: str, lines: int, keys: int = 50) -> None:
 
 
 def totals(stack: RunningStack) -> tuple[int, int, int]:
-    """Return units, lines and revenue of the location in the read model, with late sales."""
+    """Return (units, lines, revenue) of the location in the read model, including late sales."""
     url = stack.settings.read_database_url.get_secret_value()
     with psycopg.connect(url, autocommit=True) as connection:
         row = connection.execute(

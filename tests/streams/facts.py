@@ -1,4 +1,4 @@
-"""Builders of change events as Debezium writes them, for tests of the live side."""
+"""Builders of change events as Debezium writes them, for tests of workers."""
 
 import json
 from datetime import UTC, datetime, timedelta

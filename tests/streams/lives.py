@@ -1,4 +1,4 @@
-"""A worker on the memory broker: chunks of any size, crashes anywhere, restarts."""
+"""A worker on the broker in memory, with chunks of any size, crashes and restarts."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -45,9 +45,9 @@ def source_of(broker: MemoryBroker) -> list[SourceRecord]:
 async def live(
     broker: MemoryBroker, crashes: Crashes, sizes: Iterator[int], committed: Iterator[int]
 ) -> OwnedPartition:
-    """Consume the topic to its end, restarting the worker after each crash.
+    """Consume the topic to its end. Restart the worker after each crash. Return its partition.
 
-    `committed` returns the group's offset after each crash. It may be any offset.
+    `committed` yields the group's offset for each restart. It may be any offset.
     """
     source = source_of(broker)
     group_offset = 0
@@ -70,7 +70,7 @@ async def consume(
     source: Sequence[SourceRecord],
     sizes: Iterator[int],
 ) -> None:
-    """Fence, then handle chunk after chunk until a crash. Read gaps from the topic."""
+    """Fence former owners. Handle chunks until a crash or the end. Read gaps from the topic."""
     writer = broker.writer(PARTITION, crashes)
     rest = list(source)
     while rest or owned.next_offset < len(broker.topics[STOCK_EVENTS, PARTITION]):

@@ -1,4 +1,4 @@
-"""Faust's real consumer with fetches from the test, and an engine that the test can block."""
+"""Faust's real consumer. The test provides its fetches, and can block the handling of chunks."""
 
 import asyncio
 from collections import deque

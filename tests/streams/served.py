@@ -1,4 +1,4 @@
-"""Workers on one memory broker without Faust: real ownership and engine, HTTP between them."""
+"""Workers on one broker in memory, without Faust, but with real ownership, engine and HTTP."""
 
 import itertools
 import json
@@ -34,8 +34,8 @@ TOKEN = "secret"  # noqa: S105 -- of servers that live for one test
 KEYS = tuple(f"S1|K{number}" for number in range(24))
 STOCKED = 10
 GENERATION = 1
-# The longest session allowed. A worker that is paused longer distrusts its ownership, and a busy
-# machine may pause it for seconds.
+# The longest session allowed. After a longer pause, a worker no longer trusts its ownership. A busy
+# machine may pause a worker for seconds.
 SESSION_S = 300.0
 CODE = "0123456789abcdef"  # hash of the rules, which workers report
 # Replaces timeouts of milliseconds, after which a worker answers without a result. On a busy
@@ -48,7 +48,7 @@ def partition(key: str) -> int:
 
 
 def stocked(keys: Iterable[str] = KEYS, *, sold: int = 3) -> MemoryBroker:
-    """Return a log in which each key is counted once and sold one by one, 1 s apart."""
+    """Return a broker with a count of each key and `sold` sales of one unit, 1 s apart."""
     broker = MemoryBroker()
     lsns = itertools.count(1_000)
     for key in keys:

@@ -234,7 +234,7 @@ def test_a_map_of_another_release_is_not_believed(monkeypatch: pytest.MonkeyPatc
     async def story(found: Fleet) -> None:
         monkeypatch.setattr(
             "cdc.contracts.versions._RELEASED", {answers.PARTITIONS: (2,)}
-        )  # both workers write version 2 from here on
+        )  # both workers answer with version 2 from here on
         assert (await found.ask(0, "/iq/v1/partitions")).body["schema"] == 2
         monkeypatch.setattr("streams.query.peers.checked", refuse)
 

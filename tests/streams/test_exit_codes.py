@@ -118,7 +118,7 @@ def test_an_error_ends_a_worker_with_the_code_of_its_kind(
     ],
 )
 def test_a_rebuild_repairs_only_wrong_changelogs(error: BrokenInvariant, repair: str) -> None:
-    """A replay of the same log would stop at the same record for the other two reasons."""
+    """For the other two reasons, a replay of the same log would stop at the same record."""
     assert runtime.exit_code_of(error) == ExitCode.BROKEN_INVARIANT
     assert runtime.repair_of(error).partition("  # ")[0] == repair
 
@@ -289,7 +289,7 @@ def test_a_running_worker_ends_when_a_topic_is_another_of_the_same_name(tmp_path
 def test_a_running_worker_ends_when_a_topic_gets_more_partitions(
     topic: str, way: str, tmp_path: Path
 ) -> None:
-    """A producer that sees the new partitions sends nearly every key to another one."""
+    """A producer that sees the new partitions sends nearly every key to another partition."""
     broker = Topics()
 
     async def look_twice() -> None:

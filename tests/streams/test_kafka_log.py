@@ -1,4 +1,4 @@
-"""The reader's second Kafka client is shared by all threads. A missing topic has its own error."""
+"""All threads of the reader share a second Kafka client. A missing topic has its own error."""
 
 from concurrent.futures import Future, ThreadPoolExecutor
 from threading import Barrier

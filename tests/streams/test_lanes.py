@@ -93,7 +93,7 @@ async def worked(
 def test_a_worker_gives_what_one_fold_over_the_topic_gives(
     plan: list[Step], sizes: list[int], most_records: int, ahead: int
 ) -> None:
-    """Runs twice: the group's offset is behind or ahead of the first run's last commit."""
+    """The worker runs twice. At the second start, the group's offset may be too low or too high."""
     with TemporaryDirectory() as home:
         _live_twice(plan, (sizes, most_records, ahead), Path(home))
 

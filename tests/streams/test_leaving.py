@@ -1,4 +1,4 @@
-"""A worker that will not come back hands its partitions over before it saves its snapshots."""
+"""A worker that ends for good hands over its partitions before it saves its snapshots."""
 
 import asyncio
 import os
@@ -195,7 +195,7 @@ def test_a_release_waits_for_a_takeover_that_would_fence_the_next_owner() -> Non
 
 
 class Coordinator:
-    """aiokafka's coordinator of a static member: closing it forgets its id and sends nothing."""
+    """Replacement of aiokafka's coordinator of a static member: its close sends no message."""
 
     group_id = "group"
 

@@ -1,4 +1,4 @@
-"""The quick scan of a level finds the parser's result, or leaves the level to the parser."""
+"""The quick scan of a level has the parser's result, or leaves the level to the parser."""
 
 import asyncio
 import itertools

@@ -27,7 +27,7 @@ Families = dict[str, dict[Sample, float]]
 
 
 async def scrape(found: Fleet, number: int) -> Families:
-    """Return samples by family, each by name and labels."""
+    """Return family → (sample name, labels) → value from a worker's `/metrics`."""
     text = (await found.ask(number, "/metrics", token=None)).body
     families: Families = {}
     for family in text_string_to_metric_families(text):
@@ -53,7 +53,7 @@ def family_of(figure: Figure) -> str:
 
 
 def by_labels(samples: dict[Sample, float], *names: str) -> dict[str, float]:
-    """Return counts by the values of these labels."""
+    """Return label values, joined by spaces → count, of the samples that end in `_total`."""
     counts = {sample: count for sample, count in samples.items() if sample[0].endswith("_total")}
     return {
         " ".join(dict(labels)[n] for n in names): count for (_, labels), count in counts.items()

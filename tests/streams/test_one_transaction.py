@@ -17,7 +17,7 @@ from tests.streams.lives import GENERATION, PARTITION, source_of
 from tests.streams.test_engine import KEYS, Step, history
 
 HOUR_US = 3_600_000_000
-# Sales, sales of five days ago, a line of 0 units, a wrong key, and bytes without an envelope.
+# Sales of now and of five days ago, a sale of 0 units, a wrong key, and bytes without an envelope.
 PLAN: list[Step] = [
     ("sale", 0, 3, 0),
     ("sale", 1, 3, 0),

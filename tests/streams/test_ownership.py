@@ -355,7 +355,7 @@ def test_a_producer_is_kept_until_its_transaction_is_over() -> None:
         async with owned.lock:
             await ownership.revoked()
             await ownership.assign([1])
-            for _ in range(100):  # more turns of the event loop than a rebalance needs
+            for _ in range(100):  # more iterations of the event loop than a rebalance needs
                 await asyncio.sleep(0)
             during = 0 in worker.producers.writers
         await ownership.owned(1)

@@ -1,4 +1,4 @@
-"""Answers of a worker over HTTP: access, contents, and forwarding to another worker."""
+"""Answers of a worker over HTTP: access, contents, and forwarding to the key's owner."""
 
 import asyncio
 import json

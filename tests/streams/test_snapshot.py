@@ -1,4 +1,4 @@
-"""A snapshot shortens a restore. A damaged one costs time and changes no result."""
+"""A snapshot shortens a restore. A damaged snapshot costs time and changes no result."""
 
 import asyncio
 import itertools

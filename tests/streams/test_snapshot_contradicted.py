@@ -1,4 +1,4 @@
-"""A restore discards a snapshot that contradicts the changelogs. It costs time only."""
+"""A restore discards a snapshot that contradicts the changelogs. The loss costs only time."""
 
 import asyncio
 import json

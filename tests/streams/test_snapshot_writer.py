@@ -1,4 +1,4 @@
-"""Snapshots beside the chunks: every minute and on stop. Their failures end no worker."""
+"""A worker writes snapshots every minute and when it stops. A failure doesn't end the worker."""
 
 import asyncio
 import itertools

@@ -1,4 +1,4 @@
-"""A thread ends the process if its event loop is blocked."""
+"""A thread ends the worker's process if the event loop is blocked."""
 
 import subprocess
 import sys

@@ -44,7 +44,7 @@ def test_a_short_pause_changes_nothing() -> None:
 def test_a_pause_after_which_the_session_may_be_over_is_a_long_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The last heartbeat may have been sent one interval before the pause."""
+    """The group's last heartbeat may be one interval older than the pause."""
 
     async def run(paused_s: float) -> int:
         worker = await restored()
@@ -99,7 +99,7 @@ def test_a_worker_that_wakes_up_is_silent_at_the_first_question(
             assert (await found.ask(0, path)).status == 200
             server._suspensions._checked_s -= (
                 served.SESSION_S
-            )  # a stopped process sees its clock jump like this
+            )  # the clock of a suspended process jumps in this way
 
             answer = await found.ask(0, path)
 

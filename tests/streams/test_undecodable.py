@@ -1,4 +1,4 @@
-"""A bad record costs one record. Many bad ones among the last thousand stop the worker."""
+"""A worker rejects an undecodable record. Too many among the last thousand stop it."""
 
 import asyncio
 from collections.abc import Iterable, Iterator, Sequence

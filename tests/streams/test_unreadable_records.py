@@ -26,7 +26,7 @@ from streams.sinks.source import SinkRecord
 from tests.golden.workers import kept, kept_state
 
 PARTITION, OFFSET = 3, 812
-NO_DATABASE: Any = None  # nothing of a batch is written before all of it was read
+NO_DATABASE: Any = None  # a sink decodes a whole batch before it writes
 
 
 def of_version(kind: str, **changes: object) -> bytes:
@@ -127,7 +127,7 @@ def test_the_actuator_proposes_nothing_of_an_unknown_version(topic: str, kind: s
 
 @pytest.mark.parametrize("topic", [ON_HAND_CHANGELOG, SALES_WINDOWS_CHANGELOG])
 def test_a_worker_restores_nothing_from_a_changelog_with_a_tombstone(topic: str) -> None:
-    """No worker writes one. Compaction will delete the records of its key."""
+    """No worker writes a tombstone. After it, compaction deletes the records of the key."""
     broker = MemoryBroker()
     broker.produce(topic, PARTITION, b"k", None)
 

@@ -47,7 +47,7 @@ def test_one_partition_may_wait_for_the_others_but_not_for_ever() -> None:
 
 
 def test_time_in_which_nobody_looked_counts_for_nothing() -> None:
-    """Time in which the process was suspended doesn't count as time without progress."""
+    """Time in which the process was suspended isn't time without progress."""
     dog = watchdog()
 
     assert [look(dog, now_s, 10, 20) for now_s in (0, 5, 65, 70, 80, 90)] == [None] * 6

@@ -1,4 +1,4 @@
-"""Catalogues have exactly the message ids of the sources; a text keeps its values and tags."""
+"""Catalogues have exactly the message ids of the sources. A translation keeps values and tags."""
 
 import ast
 import copy
@@ -30,7 +30,7 @@ from webui.translation.sources import (
 )
 from webui.translation.words import WORDS
 
-# Functions of `inventory.explain.lines` that make a line; the first argument is its name.
+# Functions of `inventory.explain.lines` that make a line. The first argument is the line's name.
 LINES = ("add", "total", "note")
 LOCALE = PROJECT / "webui/locale"
 CATALOGUES = sorted(LOCALE.glob("*/LC_MESSAGES/*.po"))

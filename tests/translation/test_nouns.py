@@ -1,4 +1,4 @@
-"""A number is followed by the singular or plural of its noun, in pages, messages and commands."""
+"""In pages, messages and commands, the noun after a number has the right singular or plural."""
 
 import ast
 import re

@@ -1,4 +1,4 @@
-"""Questions that wait while a batch is read are answered together."""
+"""Questions that arrive while a batch is read form the next batch."""
 
 import asyncio
 import threading
@@ -23,7 +23,7 @@ def test_questions_that_wait_are_answered_by_the_next_batches_each_with_its_own_
     async def work() -> list[str]:
         reads = Batches("test", read, 60)
         waiting = [asyncio.create_task(reads.ask(number)) for number in range(101)]
-        await asyncio.sleep(0)  # each task asks its question
+        await asyncio.sleep(0)  # let each task ask its question
         released.set()
         return await asyncio.gather(*waiting)
 

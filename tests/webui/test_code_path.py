@@ -16,7 +16,7 @@ ADMIN_PAGES = ["admin:ledger_product_change", "admin:ledger_supplier_history"]
 
 
 def page_of(address: str) -> tuple[str, list[object]]:
-    """Return the name of the page that a browser requests for a link, and its arguments."""
+    """Return (name, arguments) of the page that a browser requests for a link."""
     path = unquote(urlsplit(address).path)
     dots = {"", ".", ".."}
     assert dots.isdisjoint(path.strip("/").split("/")), path

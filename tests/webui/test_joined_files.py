@@ -163,7 +163,7 @@ def test_every_style_sheet_that_imports_another_is_joined() -> None:
 
 
 def test_a_page_loads_one_script_and_at_most_two_style_sheets() -> None:
-    """`base.html` loads one of each; a page's own template adds at most one style sheet."""
+    """`base.html` loads a script and a style sheet. Other templates add at most a style sheet."""
     for path in TEMPLATES.rglob("*.html"):
         page = path.read_text(encoding="utf-8")
         scripts = re.findall(r"<script[^>]* src=", page)

@@ -1,4 +1,4 @@
-"""The addresses of lists: order, headings, pages and cursors, as pure functions."""
+"""Pure functions for the addresses of lists: order, headings, pages and cursors."""
 
 import pytest
 

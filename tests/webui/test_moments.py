@@ -1,4 +1,4 @@
-"""Times in words: the day as seen from now, by the clock of the store."""
+"""Times in words, for example "today 02:31", by the clock of the store."""
 
 from datetime import UTC, date, datetime
 

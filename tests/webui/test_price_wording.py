@@ -1,4 +1,4 @@
-"""The pricing desk has words for everything that a rule can name."""
+"""The desk of prices has a text for each signal, and shows an unknown clamp by its code."""
 
 from inventory.pricing.signals import SIGNALS
 from webui.desks.prices.wording import SIGNAL_WORDS, clamps_text

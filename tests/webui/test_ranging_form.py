@@ -1,4 +1,4 @@
-"""The form asks for the columns that a policy family reads, checked against the rules."""
+"""The form of a new item asks for exactly the columns that its family reads."""
 
 from dataclasses import replace
 from itertools import product

@@ -1,4 +1,4 @@
-"""Codes as words, and the texts of people, which stay as they are."""
+"""Pages show codes as words, and texts of people unchanged."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Texts and figures of explanation lines: the same for every reader."""
+"""Texts and figures of explanation lines don't depend on the reader."""
 
 from fractions import Fraction
 

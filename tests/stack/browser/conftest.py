@@ -140,7 +140,7 @@ class Doors:
         self._open: list[Visitor] = []
 
     def enter(self, **options: Any) -> Visitor:
-        """Return a window without a login. It blocks service workers unless `options` differ."""
+        """Return a window without a login. Service workers are blocked, unless `options` differ."""
         options.setdefault("service_workers", "block")
         context = self._browser.new_context(**options)
         context.set_default_timeout(DEADLINE_MS)

@@ -1,4 +1,4 @@
-"""The buyer's minute: twenty needs to sent orders within six clicks, by mouse, keys and phone."""
+"""A buyer orders twenty needs and sends the orders with at most six clicks, keys or taps."""
 
 import re
 
@@ -13,12 +13,12 @@ from tests.stack.browser.test_orders import needs
 from tests.stack.running import RunningStack
 
 TWENTY = [f"ITEM-{number:02}" for number in range(20)]
-MOST_CLICKS = 3  # to approve twenty needs; here they also become sent orders
+MOST_CLICKS = 3  # to approve twenty needs and send their orders
 MOST_NODES = 1_500
 # Windows in which the column of items must be wider than at 1,280 pixels.
 WIDER = (1440, 1600)
 LOWEST_ROW, HIGHEST_ROW = 36, 40
-# A key-wedge scanner types "xa" at once, and somebody holds the key a. Afterwards, the page rests.
+# A key-wedge scanner types "xa" at once, and a person holds the key a. Then nobody types for 0.3 s.
 SCANNED = """() => { for (const [key, repeat] of [["a", true], ["x", false], ["a", false]]) {
       const event = new KeyboardEvent("keydown", { key, repeat, bubbles: true });
       document.activeElement.dispatchEvent(event); }
@@ -90,7 +90,7 @@ def test_the_same_by_keyboard_alone_from_a_closed_group_also_undone(
     stack: RunningStack, doors: Doors, shop: Shop
 ) -> None:
     for number, sku in enumerate(TWENTY):
-        # Without demand, the first need is one to look at. All others are routine.
+        # The first need has no demand, so it has a flag. All others have none.
         shop.range(sku, 18, rate_micro=DEMAND_MICRO if number else None)
     stack.wait_until(lambda: len(needs(shop)) == 20, describe=lambda: str(needs(shop)))
     hand = prepared(doors, shop, KEYBOARD)

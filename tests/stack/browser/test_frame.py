@@ -54,7 +54,7 @@ def test_a_question_mark_shows_every_key_and_escape_closes_it(doors: Doors) -> N
 
 
 def test_a_form_whose_request_was_stopped_can_be_sent_again(chromium: Browser) -> None:
-    """Needs no stack: no answer comes, so the page stays, as with a slow server."""
+    """Needs no stack: the request gets no answer, as from a slow server, so the page stays."""
     script = (PROJECT / "webui/static/js/frame.js").read_text("utf-8")
     sent: list[Request] = []
 
@@ -164,7 +164,7 @@ def test_the_first_load_of_a_page_takes_few_requests_and_bytes(
     shop.range("LAMP", 30)
     shop.sell("LAMP", 4, minutes_ago=30 * 60)
     stack.wait_until(lambda: shop.shown(["LAMP"]))
-    doors.log_in(role)  # the next windows need no visit of the login page
+    doors.log_in(role)  # later windows share this session
     for address in addresses:
         visitor = doors.log_in(role)
         asked = set[str]()

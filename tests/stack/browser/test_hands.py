@@ -1,4 +1,4 @@
-"""The page stays usable while a person types: updates, answers and refusals move nothing."""
+"""While a person types, updates, answers and refusals don't move the parts of the page."""
 
 from collections.abc import Callable
 

@@ -41,7 +41,7 @@ def enrolled(page: Page, base: str) -> list[str]:
 
 
 def set_up(guest: Visitor, link: str, name: str) -> list[str]:
-    """Accept the invitation, log in and enrol; return the faults of all pages on the way."""
+    """Accept the invitation, log in and set up an authenticator. Return the faults of all pages."""
     page = guest.page
     page.goto(link)
     faults = faults_of(page)

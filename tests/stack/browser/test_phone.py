@@ -253,7 +253,7 @@ def test_neither_the_bar_of_desks_nor_a_notice_covers_a_control(
     expect(page.locator(".toasts .notice")).to_contain_text("Ordered")
     for width, height in ((390, 844), (1280, 900)):
         page.set_viewport_size({"width": width, "height": height})
-        # A page that is scrolled moves under the notice, as it does under the header.
+        # The notice may cover controls of a scrolled page, as the header does. Scroll to the top.
         page.evaluate("scrollTo({top: 0, behavior: 'instant'})")
         covered[f"notice, {width}"] = page.evaluate(COVERED)
     page.goto(f"{doors.base}/orders/?view=draft&location={shop.location}")

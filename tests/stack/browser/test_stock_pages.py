@@ -314,7 +314,7 @@ def test_the_picture_of_the_readme(
     expect(page.locator("tr[data-key]")).to_have_count(len(shelf))
     expect(page.locator("#pill")).to_have_attribute("data-state", "live")
 
-    # A picture for the repository is made on request only.
+    # Write the picture of the repository only if the variable requests it.
     wanted = os.environ.get("INVENTORY_UPDATE_PICTURES") == "1"
     path = PICTURE if wanted else tmp_path / "stock.png"
     path.parent.mkdir(parents=True, exist_ok=True)

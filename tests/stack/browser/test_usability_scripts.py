@@ -16,7 +16,7 @@ from tests.stack.browser.shop import Shop
 from tests.stack.browser.working_day import ITEMS, ORDERED_UNITS, SHELF_UNITS, WorkingDay
 from tests.stack.running import RunningStack
 
-# Other tests do the same tasks by mouse, without a cap.
+# Other tests do the same tasks by mouse, without a limit of presses.
 BY = [pytest.param(MOUSE, marks=pytest.mark.soak), KEYBOARD, PHONE]
 EXPLAIN, HAND_IN, ROLL_BACK, REPLAY, TRIAL = 1, 1, 3, 4, 4
 LINES = 2

@@ -1,4 +1,4 @@
-"""Focus and position on a page: after a decision, during updates, and in a form that adapts."""
+"""Focus and scroll position: after a decision, during updates, and in a form that changes."""
 
 import pytest
 from playwright.sync_api import Page, expect
