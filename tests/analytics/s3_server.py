@@ -1,8 +1,8 @@
 """An S3-compatible server on loopback as a child process: moto, in an environment of its own.
 
 moto needs other versions of some packages than the project, so it has a lock file of its own. The
-server checks the signature of each call. It ends when this process closes the server's input, or
-is killed.
+server checks the signature of each call. The server ends when this process closes the server's
+input or ends itself, even by SIGKILL.
 """
 
 import fcntl

@@ -54,4 +54,4 @@ def test_the_rate_of_each_engine_is_divided_by_that_of_the_engine_local() -> Non
 
     assert first[:4] == ["local[2]", "20.0", "2,500", "0.50"]
     assert second[:4] == ["local", "10.0", "5,000", "1.00"]
-    assert alone[:4] == ["local[2]", "20.0", "2,500", "200.0"]  # CPU-s per million, no ratio
+    assert alone[:4] == ["local[2]", "20.0", "2,500", "200.0"]  # 200.0 is CPU-s per million records

@@ -46,7 +46,7 @@ def test_every_jvm_file_is_listed_with_a_sha256() -> None:
 
 
 def test_log4j_looks_nothing_up_in_messages() -> None:
-    """Log4j evaluates `${jndi:…}` in messages before 2.16. Version 1 has other vulnerabilities."""
+    """Before 2.16, log4j evaluates `${jndi:…}` in messages. Version 1 has other vulnerabilities."""
     found = [
         re.fullmatch(r"log4j-(?:core|api)-(\d+)\.(\d+)\.\d+\.jar", path.rpartition("/")[2])
         for path in fetch.read_list()

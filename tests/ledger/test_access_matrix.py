@@ -44,7 +44,7 @@ def stores(request: pytest.FixtureRequest) -> Iterator[tuple[Store, Store]]:
 
 def visitor(role: str, *stores: str) -> Client:
     """Return a client of a person with this role who works in `stores`, or everywhere."""
-    people = import_module("ledger.people")  # late: it needs Django set up
+    people = import_module("ledger.people")  # here, because it needs Django set up
     user, _ = people.User.objects.get_or_create(username=PERSON)
     user.groups.set([people.create_roles()[role]])
     people.write_memberships(user, everywhere=not stores, stores=stores)

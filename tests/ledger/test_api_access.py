@@ -90,7 +90,7 @@ def test_a_call_needs_the_right_of_the_owner_and_changes_no_other_store(
 
     for call in API_CALLS:
         answer = sent(visiting, call, other)
-        if call.name == "api-listNeeds" and may(role, call):  # a batch answers 200
+        if call.name == "api-listNeeds" and may(role, call):  # its status is 200
             [result] = answer.json()["results"]
             assert result["outcome"] == "not_ordered"
             continue

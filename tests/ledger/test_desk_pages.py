@@ -16,7 +16,7 @@ from webui.desks.reorders.table import NeedPage
 def test_a_change_while_the_page_is_made_is_news_to_the_page(
     ledger: psycopg.Connection, monkeypatch: pytest.MonkeyPatch, desk: str
 ) -> None:
-    views = import_module(f"webui.desks.{desk}.views")  # late: it needs Django set up
+    views = import_module(f"webui.desks.{desk}.views")  # here, because it needs Django set up
     if desk == "reorders":
         show, reads, write = views.show_desk, (views, "need_page"), reorder_proposal
         nothing: object = NeedPage([], [])

@@ -220,7 +220,7 @@ def test_a_sale_is_late_if_its_window_was_closed_on_the_keys_own_clock(
     project(ledger, state_of(ledger, "L|S"))
 
     found = explain("S", "L", settings=settings)
-    facts = import_module("webui.readmodel.explain").facts("L|S")  # late: needs Django
+    facts = import_module("webui.readmodel.explain").facts("L|S")  # here: needs Django set up
 
     expected = {
         "t first": "on_time",
@@ -257,7 +257,7 @@ def test_a_sale_that_no_window_counted_is_late_beside_one_that_arrived_on_time(
     assert {step.document: step.arrival for step in then.steps} == {
         "till-1 expired": "late_uncounted"
     }
-    facts = import_module("webui.readmodel.explain").facts("L|S")  # late: needs Django
+    facts = import_module("webui.readmodel.explain").facts("L|S")  # here: needs Django set up
     assert {fact.document: fact.arrival for fact in facts} == expected
     newest_us = int(NOON.timestamp()) * 1_000_000
     charted = import_module("webui.readmodel.history").history("L|S", newest_us)
@@ -267,7 +267,7 @@ def test_a_sale_that_no_window_counted_is_late_beside_one_that_arrived_on_time(
 
 
 def test_counts_of_one_second_stand_in_the_order_of_their_ids(ledger: psycopg.Connection) -> None:
-    facts = import_module("webui.readmodel.explain").facts  # late: it needs Django set up
+    facts = import_module("webui.readmodel.explain").facts  # here, because it needs Django set up
     write(ledger, "stock_count", kind="opening", units=7, occurred_at=NOON)
     write(ledger, "stock_count", kind="cycle", units=5, occurred_at=NOON)
 

@@ -52,7 +52,7 @@ def store(ledger: psycopg.Connection) -> Iterator[Store]:
 
 @pytest.fixture
 def almighty(store: Store) -> Iterator[Client]:
-    people = import_module("ledger.people")  # late: it needs Django set up
+    people = import_module("ledger.people")  # here, because it needs Django set up
     user, _ = people.User.objects.get_or_create(username=PERSON)
     user.is_superuser = True
     user.save()

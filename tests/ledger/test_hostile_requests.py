@@ -42,7 +42,7 @@ def stores(request: pytest.FixtureRequest) -> Iterator[tuple[Store, Store]]:
 
 
 def with_all_roles(*, superuser: bool, stores: tuple[str, ...] = ()) -> Client:
-    people = import_module("ledger.people")  # late: it needs Django set up
+    people = import_module("ledger.people")  # here, because it needs Django set up
     model = import_module("django.contrib.auth.models").User
     user, _ = model.objects.get_or_create(username="almighty")
     user.is_superuser = superuser

@@ -35,7 +35,7 @@ POLICY = {
 
 def page(path: str, *, role: str = "buyer", status: int = 200) -> str:
     """Return the page for a person of this role. Fail unless the status is `status`."""
-    models = import_module("django.contrib.auth.models")  # late: they need Django set up
+    models = import_module("django.contrib.auth.models")  # here, because they need Django set up
     client = import_module("django.test").Client()
     person, _ = models.User.objects.get_or_create(username=f"page-{role}")
     person.groups.set([models.Group.objects.get_or_create(name=role)[0]])

@@ -14,7 +14,7 @@ from tests.ledger.staff import ELSEWHERE, HERE, WRONG, client, log_in
 
 @pytest.fixture
 def attempts(staff: psycopg.Connection) -> Any:
-    return import_module("webui.accounts.attempts")  # late: it needs Django set up
+    return import_module("webui.accounts.attempts")  # here, because it needs Django set up
 
 
 def known_browser() -> Client:

@@ -37,7 +37,7 @@ def store(request: pytest.FixtureRequest) -> Iterator[Store]:
 
 @pytest.fixture(scope="module")
 def almighty(store: Store) -> Client:
-    people = import_module("ledger.people")  # late: it needs Django set up
+    people = import_module("ledger.people")  # here, because it needs Django set up
     user, _ = people.User.objects.get_or_create(username="almighty")
     user.is_superuser = True
     user.save()

@@ -201,7 +201,7 @@ def test_nothing_beside_the_migration_says_what_a_business_time_is() -> None:
 def test_shelves_of_a_live_run_start_from_the_books(
     ledger: psycopg.Connection, table: str, changes: dict[str, Any], moved: int
 ) -> None:
-    shelves = import_module("bench.retailer.shelves")  # late: it needs Django set up
+    shelves = import_module("bench.retailer.shelves")  # here, because it needs Django set up
     store = shelves.STORES[0]
     at = {"location": store, "inv_key": f"{store}|S"}
     write(ledger, "stock_count", **at, units=20, occurred_at=NOON)

@@ -31,7 +31,7 @@ def log(ledger: psycopg.Connection) -> psycopg.Connection:
 
 
 def module(name: str) -> ModuleType:
-    return import_module(f"webui.desks.system.{name}")  # late: it needs Django set up
+    return import_module(f"webui.desks.system.{name}")  # here, because it needs Django set up
 
 
 def test_a_stage_shows_the_newest_error_of_its_services(ledger: psycopg.Connection) -> None:

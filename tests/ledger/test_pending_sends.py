@@ -27,7 +27,7 @@ def bea(ledger: psycopg.Connection) -> None:
 
 def become(role: str, *stores: str) -> None:
     """Give Bea only this role, in `stores` or everywhere."""
-    people = import_module("ledger.people")  # late: it needs Django set up
+    people = import_module("ledger.people")  # here, because it needs Django set up
     user, _ = people.User.objects.get_or_create(username="bea")
     user.groups.set([people.create_roles()[role]])
     people.write_memberships(user, everywhere=not stores, stores=stores)

@@ -30,7 +30,7 @@ LINK = re.compile(r"/invitation/[\w-]+/")
 def accounts(ledger: psycopg.Connection) -> Iterator[Any]:
     """Return the module under test. Passwords have a fast hash; people of other tests are gone."""
     ledger.execute("DELETE FROM app.login_count; DELETE FROM app.invitation")
-    module = import_module("webui.accounts.people")  # late: it needs Django set up
+    module = import_module("webui.accounts.people")  # here, because it needs Django set up
     # Delete them as the superuser, because the application may not delete accounts.
     earlier = (
         "(SELECT id FROM app.auth_user WHERE username IN"

@@ -19,7 +19,7 @@ DAY_S = 86_400
 
 @pytest.fixture
 def devices(ledger: psycopg.Connection) -> Any:
-    return import_module("webui.accounts.devices")  # late: it needs Django set up
+    return import_module("webui.accounts.devices")  # here, because it needs Django set up
 
 
 def read(devices: Any, token: str) -> str | None:

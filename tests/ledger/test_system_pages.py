@@ -254,7 +254,7 @@ def test_the_demand_page_tells_it(inbox: psycopg.Connection) -> None:
 def test_the_chain_says_whether_anything_is_done_by_rule(
     inbox: psycopg.Connection, age: int | None, state: str
 ) -> None:
-    probes = import_module("webui.desks.system.probes")  # late: it needs Django set up
+    probes = import_module("webui.desks.system.probes")  # here, because it needs Django set up
     if age is not None:
         inbox.execute(
             "INSERT INTO read_model.service_heartbeat (service, pid, at, detail)"

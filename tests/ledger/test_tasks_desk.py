@@ -152,14 +152,14 @@ def test_the_task_of_a_rejected_record_names_its_item(inbox: psycopg.Connection)
     ],
 )
 def test_a_held_need_is_named_by_its_decision(hold: str, words: str) -> None:
-    kinds = import_module("webui.desks.tasks.kinds").KINDS  # late: it needs Django set up
+    kinds = import_module("webui.desks.tasks.kinds").KINDS  # here, because it needs Django set up
     numbers = NUMBERS["held_at_zero"] | {"hold": hold}
 
     assert kinds["held_at_zero"].describe(numbers).endswith(words)
 
 
 def test_a_shelf_that_is_suspect_within_the_hour_says_minutes() -> None:
-    kinds = import_module("webui.desks.tasks.kinds").KINDS  # late: it needs Django set up
+    kinds = import_module("webui.desks.tasks.kinds").KINDS  # here, because it needs Django set up
     numbers = NUMBERS["phantom_suspect"] | {"quiet_windows": 5}
 
     assert "none was sold in 50 minutes of opening time" in kinds["phantom_suspect"].describe(

@@ -18,7 +18,7 @@ CHUNKED, NOTHING = b"Transfer-Encoding: chunked\r\n", b"\r\n0\r\n\r\n"
 def test_a_broken_feed_ends_the_server_with_its_error(
     ledger: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    web = import_module("webui.__main__")  # late: it needs Django set up
+    web = import_module("webui.__main__")  # here, because it needs Django set up
 
     async def broken(_feed: object) -> None:
         message = "a record of another schema"
@@ -35,7 +35,7 @@ def test_a_broken_feed_ends_the_server_with_its_error(
 
 async def answered(request: bytes, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Send bytes to the web server on one connection; return the status of each answer."""
-    web: Any = import_module("webui.__main__")  # late: it needs Django set up
+    web: Any = import_module("webui.__main__")  # here, because it needs Django set up
     ready: asyncio.Future[web.Server] = asyncio.get_running_loop().create_future()
 
     class Watched(web.Server):

@@ -97,7 +97,7 @@ def test_without_workers_every_partition_is_nobodys_and_the_reason_is_told(
 
 @pytest.mark.usefixtures("database")
 def test_a_partition_that_waits_long_or_is_on_its_way_is_told_from_one_that_is_well() -> None:
-    page = import_module("webui.desks.system.queries")  # late: it needs Django set up
+    page = import_module("webui.desks.system.queries")  # here, because it needs Django set up
     running = {"partition": 1, "worker": "w", "state": "RUNNING", "as_of_us": 5, "keys": 2}
 
     def state(**changes: object) -> str:

@@ -251,7 +251,10 @@ def written(seed: int, *, longest: int = 400, focus: str | None = None) -> World
 
 
 def begin(world: World) -> int:
-    """Write the first records of a history. Return how many its length leaves out."""
+    """Write the first records of a history.
+
+    Return the number of these records that are added to the history's length.
+    """
     from tests.oracle.generate_actions import ACTIONS  # noqa: PLC0415 -- actions need World
 
     rng, start = world.rng, world.rng.random()

@@ -265,7 +265,7 @@ def count_to_a_cover(world: World, key: str) -> None:
 
 
 def tighten_limit(world: World, key: str) -> None:
-    """Set a limit of the order quantity at or just below the present one."""
+    """Set a limit at or just below the order quantity of the open need."""
     known, number = world.model.keys.get(key), world.policy_id(key)
     if known is None or number is None or known.episode.q is None:
         return

@@ -1,4 +1,4 @@
-"""Histories with one result of fold and model, and without an endless fold. Each was a defect."""
+"""One test for each history that showed a difference of fold and model, or an endless fold."""
 
 import json
 from typing import Any
