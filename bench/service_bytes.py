@@ -26,7 +26,7 @@ _WAL: Final = "SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')"
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """Bytes per line of a topic, a table or the WAL."""
+    """Bytes by which a topic, a table or the WAL grew, per line that the benchmark wrote."""
 
     kind: str
     name: str

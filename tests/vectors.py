@@ -110,7 +110,7 @@ class Fold(Protocol):
     def apply(self, record: dict[str, Any]) -> Seen: ...
 
     def variances(self, key: str) -> list[tuple[int, int]]:
-        """Return (second, variance) of every retained count, in the order of the count rule."""
+        """Return (second, variance) of each retained count, ordered by business time, then id."""
         ...
 
 

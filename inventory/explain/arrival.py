@@ -23,8 +23,9 @@ def arrival(
 
     `late_lines` is the number of late lines that the window counts, or None if the window has no
     row. `lacks_lines` is True if the window counts fewer lines than the ledger has. If `late_lines`
-    is 0, the line is `UNCOUNTED` if it is before the horizon and the window lacks lines. Otherwise
-    it is `ON_TIME`, even if a person corrected its row after the window was closed.
+    is 0, a line that is late by the rule above is `ON_TIME` instead: a person may have corrected
+    its row after the window was closed. A line before the horizon is `UNCOUNTED` if the window
+    lacks lines.
     """
     start_us = window_start(business_us)
     if not is_closed(start_us, written_us):

@@ -210,7 +210,8 @@ def _letters(commands: Sequence[DescribeCode]) -> dict[str, str]:
 class _Known:
     """The existing rows that a file names.
 
-    `codes` has the columns of each existing code, by its form of `_letters`. `skus` and `suppliers`
+    `codes` maps the form in which codes are compared (see `_letters`) to the columns of the
+    existing code. `skus` and `suppliers`
     are the existing ones of the products and suppliers that the file names.
     """
 

@@ -241,7 +241,7 @@ def files_with(secret: bytes, *directories: Path) -> list[Path]:
 
 
 def executors_below(scratch: Path) -> list[int]:
-    """Return the executors' JVMs: they work below this test's directory."""
+    """Return the pids of the executors' JVMs, whose working directory is below `scratch`."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         try:

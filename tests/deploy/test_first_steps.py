@@ -280,7 +280,7 @@ def test_logins_of_a_stack_without_a_demo_name_the_way_to_one(home) -> None:
 def test_a_demo_behind_https_is_refused_before_it_starts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The proof of a demo logs in over HTTP, but these pages redirect HTTP to HTTPS."""
+    """The demo logs in over HTTP to watch a sale, but with this setting pages redirect to HTTPS."""
     monkeypatch.setenv("INVENTORY_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("INVENTORY_HTTPS", "1")
     monkeypatch.setattr("deploy.cli.stack.up", lambda **_: pytest.fail("a stack was started"))

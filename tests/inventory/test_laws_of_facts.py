@@ -185,7 +185,7 @@ def test_w4_a_log_cut_anywhere_and_continued_from_earlier_gives_the_same(
 
 
 def restored(ring: Ring, records: list[Record]) -> Ring:
-    """Return the ring of a restarted worker, which reads its members from the topic again."""
+    """Return the ring of a restarted worker: it reads the ring's identities from the topic."""
     again = Ring()
     again.resume(
         newest_commit_us=ring.newest_commit_us, highest_lsn=ring.highest_lsn, streamed=ring.streamed

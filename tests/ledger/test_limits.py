@@ -47,7 +47,7 @@ def microseconds(value: object) -> object:
 
 
 def fold_takes(table: str, changes: dict[str, Any]) -> bool:
-    """Return True if the fold applies the row as Postgres would publish it."""
+    """Return True if the fold applies the row, or rejects it only for its age."""
     row = {"id": 1, "location": "L", "sku": "S", **VALID[table], **changes}
     row.setdefault("inv_key", f"{row['location']}|{row['sku']}")
     image = {name: microseconds(value) for name, value in row.items()}

@@ -141,7 +141,7 @@ def _watched(met: Met) -> Iterator[None]:
 
 
 def met_by(seed: int) -> Met:
-    """Return the edges that the history of a seed meets, with the number of events."""
+    """Return the edge cases of `EDGES` in the history of a seed, with the number of events."""
     met: Met = Counter()
     with _watched(met):
         world = written(seed)

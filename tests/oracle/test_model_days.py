@@ -1,4 +1,4 @@
-"""Complete days of the reference model (tables: tests/vectors.py)."""
+"""The second model learns demand from whole days. Other tests use the tables of docs/domain.md."""
 
 from typing import Any
 

@@ -50,7 +50,7 @@ class Scene:
         assert producer.flush(60) == 0
 
     def suspend(self, *services: str) -> None:
-        """Suspend these services. Only the printed command may resume them."""
+        """Suspend these services, and exempt them from the supervisor's repairs."""
         for name in services:
             service_commands.hold(self.own.home, name)
             self.send(signal.SIGSTOP, name)

@@ -24,7 +24,7 @@ PARTITION = 4
 
 
 class Whole(MemoryBroker):
-    """Broker that returns all requested records in one batch, as a real one does."""
+    """Broker that returns all requested records in one batch. The real limit is 20,000 records."""
 
     def __init__(self, broker: MemoryBroker) -> None:
         super().__init__()

@@ -236,7 +236,7 @@ def reorder_proposal(reorder_id: str) -> ReorderProposal | None:
 def counted_reorders(*, view: str, location: str = "", supplier: str = "", most: int = 1000) -> str:
     """Return SQL that counts the proposals of a view with these filters, up to `most`.
 
-    The SQL has the parameters `location` and `supplier`.
+    For each filter that is not empty, the SQL has a parameter of the same name.
     """
     where = " AND ".join(reorder_conditions(view, location, supplier))
     few = f"SELECT 1 FROM app.reorder_proposal r WHERE {where} LIMIT {most}"  # noqa: S608 -- conditions of this module

@@ -1,4 +1,4 @@
-"""Stock lines from the last count to the base position: by cause, document and missing facts."""
+"""Lines from the last count to the base position: causes, documents, facts not yet folded."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""The timeline of domain.md 6.1 and 11.9: price in force, kept rows, lowest before a cut."""
+"""The price timeline of domain.md 6.1 and 11.9: price in force, kept rows and prior price."""
 
 import pytest
 

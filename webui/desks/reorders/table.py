@@ -71,7 +71,7 @@ class NeedRow(Covered, Decidable):
 
     @property
     def packs(self) -> int:
-        """The proposed quantity in steps of the quantity field."""
+        """The proposed quantity in packs, or in units if it isn't a multiple of the pack."""
         return (self.quantity_units or 0) // self.input_pack
 
     @property
