@@ -144,10 +144,9 @@ def _read(former: Path) -> "list[FormerPartition]":
 
 
 def _written_again(settings: "Connections", parts: "Sequence[FormerPartition]") -> str:
-    """Write the archive again, up to the end of the topic, and wait for the end.
+    """Write the archive again up to the topic's present end, or wait until the archiver did so.
 
-    Return "". If the archive isn't complete yet, for example because no stack runs, return the
-    reason.
+    Return "", or the reason if the archive isn't complete, for example because no stack runs.
     """
     if not settings.kafka_bootstrap:
         return "no stack runs here: `inventory up` writes the archive again"

@@ -14,10 +14,10 @@ P = ParamSpec("P")
 
 
 def measured(command: Callable[P, None]) -> Callable[P, None]:
-    """Return `command`, extended: at its end it prints machine, commit and load on standard error.
+    """Return a function that runs `command`, and then prints machine, commit and load.
 
-    The load is the machine's load average before the measurement. If the command is refused, it
-    prints only its error.
+    It prints them on standard error. The load is the machine's load average before the measurement.
+    After an error of `command`, except `typer.Exit`, the function prints nothing.
     """
 
     @wraps(command)

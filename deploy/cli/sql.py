@@ -69,8 +69,9 @@ def sql(
 ) -> None:
     """Run a read-only query on the stack's Postgres, or with --history on archive and runs.
 
-    The printed URL of Postgres contains no password, but the path of a password file. --history
-    needs no running stack. docs/reference/history-tables.md lists its tables.
+    Without a statement and without --history, the command prints the read-only URL of Postgres. It
+    contains the path of a password file instead of the password. --history needs no running stack.
+    docs/reference/history-tables.md lists its tables.
     """
     form = _form(as_csv=as_csv, json=json, parquet=parquet)
     if history or question or questions:

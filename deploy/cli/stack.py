@@ -238,9 +238,9 @@ def move(
 ) -> None:
     """Move a stopped stack to another directory. The old one becomes a link to it.
 
-    If a link is impossible, the command copies the files and keeps the old ones. It creates a link
-    `moved-to` in the old directory, by which later commands find the new one. Examples are a mount
-    point, and a directory whose parent directory you may not change.
+    A mount point, or a directory whose parent directory you may not change, can't become a link.
+    For such a directory, the command copies the files and keeps the old ones. Later commands find
+    the new directory by a link `moved-to` in the old one.
     """
     from deploy.stack.move import move as move_home  # noqa: PLC0415 -- only this verb needs it
 

@@ -125,7 +125,7 @@ def restart(
 ) -> None:
     """Restart one worker. With --rolling, restart all workers one after another.
 
-    Each restart begins when the worker before serves its partitions again.
+    Each restart begins when the previous worker serves its partitions again.
     """
     if rolling == (name is not None):
         message = "expected the name of a worker, or --rolling for all; nothing was restarted"

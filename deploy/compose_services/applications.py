@@ -50,7 +50,7 @@ def _application(name: str, module: str, **extra: str) -> dict[str, Any]:
 
 
 def _guarded(name: str, service: dict[str, Any]) -> dict[str, Any]:
-    """Return `service` with the guard as its command. The guard runs the former command."""
+    """Return `service` with `deploy.guard` as its command. The guard runs the original command."""
     return service | {"command": ["python", "-m", "deploy.guard", name, "--", *service["command"]]}
 
 

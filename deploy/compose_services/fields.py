@@ -23,7 +23,7 @@ def optional(name: str, default: str) -> str:
 
 
 def health(*test: str, start_period: str = "60s") -> dict[str, Any]:
-    """Return a health check that runs the command `test` every 5 s, with the keys of compose."""
+    """Return compose's definition of a health check that runs the command `test` every 5 s."""
     return {
         "test": list(test),
         "interval": "5s",

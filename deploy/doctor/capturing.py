@@ -91,7 +91,7 @@ def slot(home: Home) -> Row:
 
 
 def connector(home: Home) -> Row:
-    """Check that the connector and its task run, and that this code defines the connector so."""
+    """Check that the connector and its task run, with the configuration that this code defines."""
     variables = environment_of(home)
     with reading(home) as connection:
         by, damage = paused_by(connection), damage_of(connection)

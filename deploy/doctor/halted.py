@@ -1,7 +1,7 @@
 """Services that end repeatedly, each with the reason of its last end and the repair.
 
 The supervisor restarts such a service each time. So its state may be "running" between two ends.
-The reason comes from the last line of the service's log, and from its exit code.
+The reason comes from the newest log line about that end and, for a worker, from its exit code.
 """
 
 import time

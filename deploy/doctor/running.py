@@ -150,7 +150,8 @@ def _restart_of(home: Home, name: str) -> str:
     """Return the command that restarts the service `name`.
 
     The name of the workers' group stands for all workers. If the stack has no such service, the
-    command starts all services. A restart delays a reader that is only busy.
+    command starts all services. A restart doesn't help a reader that is only busy, but
+    delays it.
     """
     services = read_runtime(home).services
     if name == APP_ID and any(each.startswith(WORKER_PREFIX) for each in services):

@@ -24,8 +24,8 @@ def search(home: Home, needles: Needles, below: Path) -> Iterator[tuple[str, str
     """Yield the name of each secret that a file contains, and the path of the file.
 
     `below` is the directory to search: the home, or a directory in it. The files in `KEPT` may
-    contain secrets. For such a file, yield "all" and a text, but only if other accounts can read
-    it.
+    contain secrets, so they are not searched. If other accounts can read such a file, yield
+    "all" and a text that states this.
     """
     for path in sorted(below.rglob("*")):
         name = path.relative_to(home.path).as_posix()

@@ -1,8 +1,8 @@
 """The command line of a request: the documented command with `--json` and further options.
 
-If other rules than this code's made a run, the command needs their source tree in `--code`. A
-request contains no paths. So this module searches `backfill/trees` in the home for the source tree:
-the hash of its rules must be the one in the run's plan.
+If a run used other rules than this code, the command needs their source tree in `--code`. A request
+contains no paths. So this module searches `backfill/trees` in the home for the source tree: the
+hash of its rules must be the one in the run's plan.
 """
 
 import sys

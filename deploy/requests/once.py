@@ -116,7 +116,8 @@ def _reporter(number: int) -> Callable[[str], None]:
 def _with_database(write: Callable[[], None], tries: int = 30) -> None:
     """Call `write`. If Postgres can't be reached, try up to `tries` times with pauses of 2 s.
 
-    Raise the last error. But with `tries=1` only log it, because a text of progress may be lost.
+    After the last attempt, raise its error. But with `tries=1` only log the error: such a call
+    writes a text of progress, which isn't essential.
     """
     from django.db import InterfaceError, OperationalError, connection  # noqa: PLC0415 -- after setup
 

@@ -142,11 +142,10 @@ def _at_barrier(
 def _confirmed(
     second: Comparison, former: Decisions, fresh: Decisions, suspected: set[DecisionKey]
 ) -> Comparison:
-    """Return the second comparison, with other differences.
+    """Return the second comparison. Add to its differences the keys that differed at both barriers.
 
-    They are its own differences, and the keys that differed at both barriers. Such a key counts
-    even if it has a decision after the second barrier. `suspected` has the keys that differed at
-    the first one.
+    Such a key counts even if it has a decision after the second barrier. `suspected` has the keys
+    that differed at the first barrier.
     """
     known = {_key_of(difference) for difference in second.differences}
     found = _different_decisions(former, fresh)

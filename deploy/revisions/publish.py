@@ -178,8 +178,8 @@ def _refused(settings: Connections, message: str, *, repair: str) -> StackError:
 def _missing(settings: Connections, found: Publishable) -> list[PartitionHistory]:
     """Return the partitions that are not published yet.
 
-    A publication first writes the ids of the changelogs into the file `MARK` of the run. If the
-    file has the ids of the present topics, an earlier attempt has begun to fill them.
+    Also write the ids of the changelogs into the file `MARK` of the run. If the file already had
+    these ids, an earlier attempt has begun to fill the changelogs.
 
     Raises:
         StackError: the changelogs have progress or records that this run did not write.

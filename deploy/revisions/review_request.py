@@ -38,8 +38,8 @@ def request_review_of(settings: Connections, a: str, b: str, *, actor: str) -> "
 def refuse_other_rules(found: Diff, settings: Connections) -> None:
     """Raise `StackError` unless run A has the deciding rules, and run B has other rules.
 
-    Also raise it if the runs lack keys, or if both decide alike. A third reason: rules with another
-    hash have already written the state of B's revision.
+    Also raise it if the runs lack keys, if both decide alike, or if rules with another hash have
+    already written the state of B's revision.
     """
     a, b, decides = found.runs.a.plan, found.runs.b.plan, active(settings)
     deciding_code = code_of(Home(default_home()), decides or 0)

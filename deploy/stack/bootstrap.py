@@ -81,9 +81,10 @@ def create_database(target: Server) -> None:
 
 
 def _verifier(server: psycopg.Connection[TupleRow], role: str, password: str) -> str:
-    """Return the verifier of a password, which Postgres stores.
+    """Return the verifier of a password: the hash that Postgres stores.
 
-    The statement has the verifier instead of the password, because a server may log statements.
+    `CREATE ROLE` and `ALTER ROLE` get the verifier instead of the password, because a server may
+    log statements.
     """
     return server.pgconn.encrypt_password(
         password.encode(), role.encode(), b"scram-sha-256"
@@ -117,7 +118,7 @@ def migrate(target: Server, environment: Mapping[str, str], log: Path) -> None:
 
 
 def seed(context: Context) -> None:
-    """Write the demo retailer unless it exists already. This takes a process of its own."""
+    """Write the demo retailer unless it exists already. A separate process writes it."""
     log = context.home.log_of("seed")
     run_module("deploy.stack.seed", environment=context.environment("seed"), log=log)
 

@@ -73,8 +73,8 @@ def capture(
 ) -> None:
     """Register the connector, wait until it streams, and record the publication that it reads.
 
-    `wait` is the function that waits. If a person has paused capture, return at once: it stays
-    paused.
+    `wait` returns when the connector streams or, in a new generation, when the log has every row.
+    If a person has paused capture, return at once: capture stays paused.
 
     Raises:
         StackError: the connector does not stream. The message has the cause without Java's trace.
@@ -113,7 +113,7 @@ def refusal(problem: str) -> StackError:
 def pause(home: Home, by: str) -> None:
     """Pause the connector for the person `by`, and return when it is paused.
 
-    The request is stored in Postgres, from which the process `capture` reads it and keeps the
+    The request is stored in Postgres. The process `capture` reads it there, and keeps the
     connector paused.
 
     Raises:

@@ -107,10 +107,10 @@ def _wait_serving(home: Home) -> Runtime:
 
 
 def _without_halted(runtime: Runtime) -> Runtime:
-    """Return `runtime`, if no service ends repeatedly.
+    """Return `runtime`, unless a service ends repeatedly and its log has a repair.
 
     Raises:
-        StackError: a service ends repeatedly, and its log has a repair. All other services run.
+        StackError: there is such a service. All other services run.
     """
     for name, entry in runtime.services.items():
         reason = exit_reason_of(entry)

@@ -76,7 +76,7 @@ def prepare(home: Home, own_rules: str = "") -> tuple[Generation, Path]:
 
     Return the next generation and this directory. If `own_rules` names a person, the files of other
     logic revisions are moved, too, and this stack's revision will decide. If the present generation
-    was never captured, an empty `own_rules` takes the value of the present generation.
+    was never captured, its `own_rules` replaces an empty `own_rules`.
 
     Raises:
         StackError: the stack runs or never ran. Or it has other logic revisions, and `own_rules` is

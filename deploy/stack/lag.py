@@ -2,8 +2,8 @@
 
 The broker has the committed offsets of the workers, and the read model those of the sinks. The end
 offset minus the committed offset is not the lag: transactions leave markers, which have offsets but
-which consumers never receive. So this module reads each partition with such a difference at its
-committed offset. Only a partition that returns a record counts as behind.
+which consumers never receive. So if the two offsets of a partition differ, this module reads the
+partition from its committed offset. Only a partition that returns a record counts as behind.
 """
 
 import time

@@ -78,7 +78,7 @@ def _supervisor(runtime: Runtime) -> str:
 
 
 def _process_state(entry: ServiceRuntime) -> str:
-    """Return GONE or SUSPENDED if the process is, else the recorded state. Run no probe."""
+    """Return the recorded state. If a process that should run doesn't, return GONE or SUSPENDED."""
     if entry.state not in (RUNNING, STARTING):
         return entry.state
     process = ProcessId(entry.pid or 0, entry.started_ticks)

@@ -50,9 +50,10 @@ def free_port(taken: Iterable[int] = ()) -> int:
 def claim(port: int, owner: Path) -> bool:
     """Reserve `port` for `owner` until this process ends. Return False if another owner has it.
 
-    The pages listen only 20 s after their port was chosen. Without a claim, two stacks that start
-    at the same time would both choose 8080. A claim is the name of an abstract Unix socket. Like a
-    port, the name is unique in a network namespace. The kernel frees it when the process ends.
+    The web process begins to listen 20 s after the choice of its port. Without a claim, two stacks
+    that start at the same time would both choose 8080. A claim is the name of an abstract Unix
+    socket. Like a port, the name is unique in a network namespace. The kernel frees it when the
+    process ends.
     """
     if port in _claims:
         return _claims[port] == owner

@@ -1,8 +1,9 @@
 """Functions that start and end child processes.
 
 Each child leads its own process group. If the supervisor dies, the kernel sends the child a signal.
-`setpriv --pdeathsig` requests that: a `preexec_fn` could deadlock in a process with threads. The
-kernel reuses pids, so a process is identified by its pid and its start time.
+`setpriv --pdeathsig` requests this signal. A `preexec_fn` could request it, too, but could deadlock
+in a process with threads. The kernel reuses pids, so a process is identified by its pid and its
+start time.
 """
 
 import contextlib

@@ -68,8 +68,8 @@ class RequestedState:
     def is_half_rebuilt(self, workers: Iterable[str]) -> bool:
         """Return True if an interrupted rebuild has left services paused.
 
-        This is certain if all `workers` or a service that is no worker is paused: only a rebuild
-        does that. `stop` refuses to stop the last worker.
+        Only a rebuild pauses all `workers`, because `stop` refuses to stop the last worker. Only a
+        rebuild pauses a service that is no worker.
         """
         is_all = set(workers) <= set(self.paused)
         others = (name for name in self.paused if not name.startswith(WORKER_PREFIX))

@@ -1,4 +1,4 @@
-"""Variables that each service reads. Its process gets only these, so no secret of another service.
+"""Variables that each service reads. Its process gets no other variable or secret of the stack.
 
 `deploy.stack.context` and `deploy.compose` build environments from this table. So a service gets
 the same variables in the local stack and in a container. `docs/security.md` shows the table.

@@ -1,6 +1,6 @@
 """Start order of a stack: a thread starts each service after the services that it needs.
 
-Each step begins after the probe of the step before has succeeded. But Postgres, the broker and
+Each step begins after the probe of the previous step has succeeded. But Postgres, the broker and
 Connect start together, because Connect waits for its broker by itself. No service writes a captured
 table before the connector streams. If rows were written earlier, they would arrive as snapshot
 rows, for which the rules decide nothing.

@@ -32,7 +32,7 @@ _ENDED_FROM_OUTSIDE: Final = (0, -signal.SIGKILL, -signal.SIGTERM, 128 + signal.
 
 
 class StopReason(Enum):
-    """Reason why the supervisor stops a process. The text states what follows."""
+    """Reason why the supervisor stops a process. Each value states what happens after the stop."""
 
     RESTART = "start it again; this is no crash"
     REPAIR = "start it again, because it didn't answer"
@@ -127,10 +127,9 @@ class Supervisor:
             return child.identity.pid if child and child.process else None
 
     def processes(self, *, ready: bool) -> list[tuple[Service, ProcessId]]:
-        """Return the services that are ready with their processes.
+        """Return each ready service with its process. Leave out processes that are being stopped.
 
-        With `ready=False`, return those that are not ready. Processes that are being stopped are
-        left out.
+        With `ready=False`, return the services that are not ready.
         """
         with self._lock:
             return [
