@@ -105,7 +105,10 @@ class VerifyReport:
 
 @dataclass(frozen=True, slots=True)
 class BehindReport:
-    """The pipeline did not catch up in time, so nothing was compared."""
+    """The pipeline did not catch up in time, for the first comparison or for a repeated one.
+
+    `behind` names what was missing or did not answer.
+    """
 
     location: str | None
     behind: dict[str, Any]
@@ -130,7 +133,8 @@ def verify(
     """Wait until the pipeline has caught up with the present, then compare everything.
 
     If a service restarts meanwhile, wait for it and begin the comparison again. If the pipeline
-    doesn't catch up within `timeout` seconds, return a `BehindReport`.
+    doesn't catch up within `timeout` seconds, return a `BehindReport`. But if certain differences
+    are known by then, return a report of these.
     """
     known = settings or Connections()
     deadline = time.monotonic() + timeout

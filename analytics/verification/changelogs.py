@@ -99,8 +99,8 @@ class Changelogs:
 
         The projector fills the read model from two changelogs. Its offsets in the changelog of
         levels (states) define the cut. In the changelog of windows it may be ahead of the cut or
-        behind it: `shown` has the projector's offsets in this changelog. `ends` are offsets in it
-        after every chunk of the cut.
+        behind it: `shown` has the projector's offsets in this changelog. `ends` are offsets of
+        this changelog, after the records of all chunks of the cut.
         """
         cut = self.cut()
         messages = self._records(SALES_WINDOWS_CHANGELOG, ends, deadline)

@@ -201,9 +201,9 @@ def _row_in(connection: psycopg.Connection, row: Row) -> Write | None:
 def _last_applied(record: Record, row: Row, refused: Refused) -> str | None:
     """Return the image that stays in force after a refused record, as JSON; None without one.
 
-    This is the image before the record. If the record that wrote that image was refused, too, it is
-    the image that stayed in force then. Later calls find this image in `refused`, by the image
-    after the record.
+    This is the record's before-image. But if the record that wrote this before-image was refused,
+    too, the result is the same as for that record. `refused` has the result for each refused
+    record, by the row and write time of its after-image. This call adds its own result.
     """
     before, after = record.before, record.after
     applied = _before(record)
