@@ -36,7 +36,7 @@ from analytics.archive.storage import (
 
 
 class Manifest:
-    """The files of one archive, in the order in which they were written."""
+    """The files of one archive, by partition and in offset order."""
 
     def __init__(self, archive: Location | Storage) -> None:
         self.storage = storage_of(archive)

@@ -80,7 +80,7 @@ def move_unlisted_away(archive: Path) -> tuple[Path, ...]:
 def move_directory_away(directory: Path, former: Path, *, name: str = "") -> Path:
     """Move a directory to `NAME-N` below `former`. Return the new path.
 
-    NAME is `name`, by default the directory's own name.
+    NAME is `name`, by default the directory's own name. N is the lowest free number from 1.
     """
     former.mkdir(mode=0o700, parents=True, exist_ok=True)
     target = _free_name(former, name or directory.name)

@@ -27,7 +27,7 @@ class Rebuilt:
     """The comparison of one partition in the former and in the new archive.
 
     `records` and `digest` are number and digest of the new archive's records at the offsets of the
-    former files. `verdict` is one of the four texts above.
+    former files. `verdict` is `EQUAL`, `DIFFERS`, `UNREADABLE` or `BEHIND`.
     """
 
     former: FormerPartition

@@ -43,7 +43,7 @@ def silence_accumulators(server: Any) -> None:  # noqa: ANN401 -- a server class
 
 
 def refuse(master: str, error: Exception) -> None:
-    """Raise `EngineFailed` if this process's JVM has ended, because that has caused `error`."""
+    """Raise `EngineFailed` if the end of this process's JVM has caused `error`."""
     if isinstance(error, Damage) or type(error).__name__ == _OF_A_LIVING_JVM:
         return
     code = _exit_code(_jvm(), wait_s=_ENDED_S)

@@ -11,9 +11,10 @@ Beats = dict[bytes, tuple[int, bytes]]  # by key: offset and content of its newe
 def start_of(unit: ArchiveUnit) -> tuple[Partition, Beats]:
     """Return the partition (states, dedupe ring) and the heartbeats with which the unit starts.
 
-    They are as of just before the unit's first record. Without a base run both are empty. With a
-    base run, the ring gets the newest commit time and the highest LSN of this unit in that run. The
-    ring gets no identities of records, because the archive stores each record's dedupe verdict.
+    Both have the values just before the unit's first record. Without a base run both are empty.
+    With a base run, the ring gets the newest commit time and the highest LSN of this unit in that
+    run. The ring gets no identities of records, because the archive stores each record's dedupe
+    verdict.
 
     Raises:
         DamagedResult: a file of the base is missing, or differs from what its unit wrote.

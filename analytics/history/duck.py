@@ -1,7 +1,7 @@
 """DuckDB queries of a history's tables, in this process. Queries read only the tables' files.
 
 The views name each file. After they exist, DuckDB may open these files only, and its settings are
-locked. DuckDB would still let COPY write a file that it may read. So this module refuses every
+locked. But a COPY statement could still overwrite one of these files. So this module refuses every
 statement other than SELECT and EXPLAIN of a SELECT. DuckDB's own parser tells them apart.
 """
 

@@ -1,8 +1,8 @@
 """Tables of the log: every archived record, the rows in force, and stock after each movement.
 
-A row of a captured table is in force if the last accepted record of its id left an image. The
-rules' own check (`inventory.log.validation`) decides which records are accepted. Rejected records
-have no effect on any state. Table `rejected` lists them.
+A row of a captured table is in force if the last accepted record of its id is not a deletion.
+The rules' own check (`inventory.log.validation`) decides which records are accepted. Rejected
+records have no effect on any state. Table `rejected` lists them.
 """
 
 from typing import Final

@@ -45,7 +45,7 @@ def state_windows(document: Document, partition: int) -> list[Row]:
 
 
 def expired_window(content: bytes, partition: int) -> list[Row]:
-    """Return an expired window as one row of `windows`, or no row without a sale or return line.
+    """Return an expired window as a row of `windows`; none if it has no sale or return line.
 
     `content` is the window's last record. Lines that arrived after it are in no window.
     """

@@ -20,7 +20,7 @@ _UNIT = 1_000_000 * DAY_US  # one unit, as rate (millionths of a unit a day) tim
 
 @dataclass(frozen=True, slots=True)
 class UnseenUnit:
-    """One unit that a customer would have bought, and the price of the last sale before it."""
+    """One estimated unit, with the price of the last sale before it, or else the regular price."""
 
     at_us: int
     price_minor: int
@@ -71,7 +71,7 @@ def _stretches(history: KeyHistory, end_us: int) -> Iterator[_Stretch]:
 def _of_stretch(stretch: _Stretch, carried: int) -> Generator[UnseenUnit, None, int]:
     """Yield the units of one stretch without stock. Return the rest, less than one unit.
 
-    `carried` is the rest of the stretch before. A rest is in units times `_UNIT`.
+    `carried` is the rest of the stretch before. In a rest, `_UNIT` stands for one unit.
     """
     rate, since_us = stretch.rate_micro, stretch.start_us
     at_us = since_us + ceil_div(_UNIT - carried, rate)

@@ -1,7 +1,7 @@
 """Facts of history in a simulated world: demand, returns, counts, adjustments, policies, prices.
 
 Each record takes effect at its position in the log. The units on the simulated shelf limit its
-units. With the receipts of history, the simulation computes the stock of history.
+units. If the receipts are those of history, the simulated stock is that of history, too.
 """
 
 from typing import Any

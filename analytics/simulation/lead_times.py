@@ -1,7 +1,7 @@
 """Lead times that suppliers and warehouses really needed, read from the archived log.
 
 A source is a supplier, or the transfers to one location. An order of a simulation takes as long as
-a past order from the same source did.
+a past order from the same source, if there is one.
 """
 
 from collections import Counter

@@ -29,9 +29,9 @@ def policy_row(history: KeyHistory, row: Image, overlay: Overlay, parameters: st
 def count_row(log: SimulatedLog, event: Event, before: Row | None) -> Row | None:
     """Return a count's row with changed units, so that its variance is the same as in history.
 
-    The variance is counted minus computed units. It comes from losses and finds that nobody
-    recorded, and these happen in the simulation, too. The units counted in history don't fit the
-    simulated stock. A negative variance removes at most the units on hand. A count that isn't
+    The variance is counted minus computed units. It comes from units that were lost or found
+    without a record. This happens in the simulation, too. The units counted in history don't fit
+    the simulated stock. A negative variance removes at most the units on hand. A count that isn't
     approved is returned unchanged. For a deleted count, return None.
     """
     record, state = event.record, log.state

@@ -53,10 +53,10 @@ class Surveyed:
 class UnitSimulated:
     """The result of one unit: outcomes by scenario and group, and the items left out.
 
-    `left_out` counts items by reason. `problems` has one refused policy row for each scenario.
-    `changed` counts the items of which a scenario changes a policy row. `period` reaches from the
-    first item's start to the last item's end. `off_us` is the time, added over items, in which the
-    log's policies have replenishment off.
+    `left_out` counts items by reason. `problems` has the first policy row that the rules refused,
+    by scenario. `changed` counts the items of which a scenario changes a policy row. `period`
+    reaches from the first item's start to the last item's end. `off_us` is the time, added over
+    items, in which the log's policies have replenishment off.
     """
 
     unit: str
