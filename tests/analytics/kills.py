@@ -147,7 +147,7 @@ class Undisturbed:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """`seconds` after `units` units were finished; with 0 units, after the start of the run."""
+    """A time in a run: `seconds` after its start, or after `units` finished units if not 0."""
 
     seconds: float
     units: int
@@ -206,7 +206,7 @@ def rounds(
 def disturbed(case: Case, known: Undisturbed, made: Round, role: str, rng: random.Random) -> Round:
     """Kill a process of this role and start the command again. Return the round.
 
-    If no process has this role, another one is killed.
+    If no process has this role, another one is killed; none if the run has ended.
     """
     mark = uuid.uuid4().hex
     driver = case.start(mark)

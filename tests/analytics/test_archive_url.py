@@ -177,7 +177,7 @@ def test_a_half_copied_archive_is_refused(home: Home, server: Server, tmp_path: 
 
 
 def refuse(_patch: pytest.MonkeyPatch) -> None:
-    """Name a port on which nothing listens."""
+    """Set the server's address to a port on which nothing listens."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         _patch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{free.getsockname()[1]}")

@@ -30,7 +30,7 @@ def a_file(first: int, end: int, *, partition: int = 0) -> ArchiveFile:
 
 
 def plain(files: tuple[ArchiveFile, ...]) -> list[ArchiveFile]:
-    """Return the files as they were before the manifest chained them."""
+    """Return the files without the chain fields that the manifest has set."""
     return [replace(file, previous_next_offset=0, previous_hash="") for file in files]
 
 

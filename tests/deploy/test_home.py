@@ -52,7 +52,7 @@ def test_secrets_are_made_once_and_closed_to_others(tmp_path) -> None:
 
 
 def test_secrets_and_generation_are_on_the_disk_before_they_are_used(tmp_path, monkeypatch) -> None:
-    """Postgres keeps verifiers of the passwords. A power cut must not lose the passwords alone."""
+    """If a power cut lost the passwords, Postgres would still require them at each login."""
     home = Home(tmp_path / "home")
     home.create()
     steps: list[str] = []

@@ -254,7 +254,7 @@ def test_a_report_needs_a_former_archive(archive: Path) -> None:
 
 
 def with_stack(monkeypatch: pytest.MonkeyPatch, archive: Path, first: dict[int, int]) -> None:
-    """Name a broker. Its topic begins at these offsets, and its end can't be read."""
+    """Set a broker whose topic begins at these offsets. The topic's end can't be read."""
     known = Connections(home=archive.parent, partitions=PARTITIONS, kafka_bootstrap="127.0.0.1:1")
 
     def unreadable(*_topic: object) -> dict[int, int]:

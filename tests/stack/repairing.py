@@ -12,7 +12,7 @@ _MACHINE: Final = ("mvn", "chromium", "memory", "disk")
 
 
 def commands_of(printed: str) -> list[str]:
-    """Return the repairs in the text of `inventory doctor`, without those of `_MACHINE`."""
+    """Return the repairs that `inventory doctor` has printed, except those of the test machine."""
     found = re.finditer(r"^repair ([^:]+): (.+)$", printed, re.MULTILINE)
     return [
         line[2]

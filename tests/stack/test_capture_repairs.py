@@ -82,7 +82,7 @@ class Destroyed:
 
 @pytest.fixture(scope="module")
 def destroyed(own: RunningStack) -> Destroyed:
-    """Return the reports after a sale without a publication, which the log never gets."""
+    """Sell without a publication, so that the log never gets the sale. Return the reports."""
     shop = Shop(own.environment["INVENTORY_OWNER_DATABASE_URL"])
     shop.trade()
     own.wait_until(lambda: execute(own, ON_HAND, f"{shop.location}|A") == (TRADED,))

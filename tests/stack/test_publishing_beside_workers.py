@@ -118,7 +118,7 @@ def test_each_worker_reports_the_sources_that_it_imported(stack: RunningStack) -
 
 
 def test_nor_to_retire_it(stack: RunningStack, shop: Shop, tmp_path: Path) -> None:
-    """The revision decides, so the repair isn't `retire`, although its records are in the way."""
+    """Records of the revision prevent the publication, but a deciding revision can't be retired."""
     stack.wait_until(lambda: any(progress.reached(stack.settings, LOGIC_REVISION).values()))
 
     with pytest.raises(StackError, match=r"has its own state already, .* decides here") as refused:

@@ -1,4 +1,4 @@
-"""Each failure that `doctor` reports is caused, and exactly the printed commands repair it.
+"""Failures that `doctor` reports are caused, and exactly the printed commands repair each.
 
 Uses a separate stack, which is damaged, stopped and started again. Other failures are in
 `ELSEWHERE` with their tests, or in `NOT_CAUSED` with the reason.

@@ -148,7 +148,7 @@ def test_deleting_a_late_sale_from_before_the_count_brings_the_variance_back(
     address = f"{doors.base}/items/{shop.location}/RUG"
 
     def facts(moved: int) -> tuple[list[int], list[int]]:
-        """Return the page's changes and running sums once Σ movements of the state is `moved`."""
+        """Return the page's changes and running sums once the state's movements sum to `moved`."""
         stack.wait_until(
             lambda: shop.sql(
                 "SELECT 1 FROM read_model.stock WHERE inv_key = %s AND on_hand_units = 27"

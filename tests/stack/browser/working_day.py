@@ -54,7 +54,8 @@ class WorkingDay:
     def counted(self, first: int) -> list[tuple[Any, ...]]:
         """Return SKU and units of the counts with `first` to `first` + 9 units.
 
-        The second blind count of an item has another kind than the first.
+        Counts of every kind are returned, because an item's second blind count has another kind
+        than its first.
         """
         return self.shop.sql(
             "SELECT sku, units FROM retail.stock_count WHERE location = %s"
@@ -63,7 +64,7 @@ class WorkingDay:
         )
 
     def end(self) -> None:
-        """Delete the rows of the rejected records in the log, so that it agrees with Postgres."""
+        """Write deletions of the rejected rows to the log, so that the log agrees with Postgres."""
         bootstrap = self.stack.settings.kafka_bootstrap
         producer = Producer({"bootstrap.servers": bootstrap, "acks": "all"})
         for row in self.lost:
