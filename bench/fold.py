@@ -64,7 +64,7 @@ class Case:
 
     @property
     def whole_us(self) -> float:
-        """Return the CPU microseconds per record of all steps, from bytes to bytes."""
+        """Return the CPU microseconds per record of decode, dedupe, fold and encode."""
         return self.decode_us + self.apply_us + self.encode_us
 
     def as_json(self) -> dict[str, Any]:
@@ -88,7 +88,7 @@ class FoldReport:
 
     @property
     def growth(self) -> float | None:
-        """Return the last retailer's CPU time per record divided by the first's; None for one."""
+        """Return the last retailer's `apply_us` divided by the first's; None if fewer than two."""
         of_retailer = [case for case in self.cases if case.name == "retailer"]
         if len(of_retailer) < 2:  # noqa: PLR2004 -- nothing to compare
             return None

@@ -57,7 +57,7 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Clients and seconds of each block. `items` has one number of items per four blocks."""
+    """Clients and seconds of each block. Each number of items in `items` gives four blocks."""
 
     pgbench: Path
     clients: int = 32

@@ -8,8 +8,8 @@ The run has these parts, in this order:
    all parts.
 3. Latency: single lines at a low rate, each with a new key. The time runs from the commit until the
    state is acknowledged, and until the read model shows it.
-4. Paint latency: baskets of lines for the rows of open pages, until a browser has painted the
-   number.
+4. Paint latency: baskets of lines for the rows of open pages. The time runs from the commit until
+   a browser has painted the changed number.
 5. Sustained rate: lines at a planned rate for some seconds. The time ends when the workers'
    acknowledged state includes the last line of every partition.
 """

@@ -181,7 +181,7 @@ def _alone(
 
 
 def _cold_and_saved(logs: Sequence[SyntheticLog], home: Path) -> tuple[RestoreResult, float, float]:
-    """Restore cold, then write snapshots. Return the result, and MiB and seconds of the files."""
+    """Restore cold, then write snapshots. Return the result, MiB written and seconds of writing."""
     owned, result = _timed("cold", lambda: [_restored(log) for log in logs])
     began = time.perf_counter()
     files = [save(one, home) for one in owned]

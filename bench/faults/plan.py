@@ -21,7 +21,7 @@ _FIXED: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """SIGKILL for the services `victims`; for the kind `freeze` SIGSTOP and later SIGCONT."""
+    """Services to kill with SIGKILL, or for the kind `freeze` to suspend and later continue."""
 
     kind: str
     victims: tuple[str, ...]

@@ -26,7 +26,7 @@ _POSITIONS: Final = count(1 << 50)
 
 
 def faults() -> Iterator[Fault]:
-    """Yield a fault for each kind. Then `status` must count more rejections and exit with 0."""
+    """Yield a fault per kind. After each, `status` must count more rejections and exit with 0."""
     for kind in KINDS:
         yield Fault(f"poison: {kind.name}", kind.send, _expected)
 

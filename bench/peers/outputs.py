@@ -50,7 +50,7 @@ def of_worker(bootstrap: str, opening: dict[bytes, int]) -> Sums:
 
 
 def of_faust(bootstrap: str, name: str) -> Sums:
-    """Return the outputs of Faust's tables: JSON keys, windows as [key, [start, end]]."""
+    """Return the outputs of Faust's tables. Keys are JSON; a window's is [key, [start, end]]."""
     levels = latest(bootstrap, f"{name}-on_hand-changelog")
     windows = latest(bootstrap, f"{name}-windows-changelog")
     named = ((orjson.loads(key), orjson.loads(value)) for key, value in windows.items())
@@ -61,7 +61,10 @@ def of_faust(bootstrap: str, name: str) -> Sums:
 
 
 def of_streams(bootstrap: str, name: str) -> Sums:
-    """Return the outputs of Kafka Streams: 8-byte values, window keys with the start appended."""
+    """Return the outputs of Kafka Streams. The last 8 bytes of a value are the units.
+
+    A window's key is the key of its item, the start in ms (8 bytes) and a number (4 bytes).
+    """
     levels = latest(bootstrap, f"{name}-on_hand-changelog")
     windows = latest(bootstrap, f"{name}-windows-changelog")
     return Sums(

@@ -73,8 +73,8 @@ log = structlog.get_logger()
 class Habits(NamedTuple):
     """Minimum age of a proposal, decisions per round, and the share left to people.
 
-    Simulated buyers leave at most the newest `most_left` of the needs meant for people, and as many
-    prices. So the lists don't grow while no person decides.
+    Of the needs meant for people, simulated buyers leave at most the newest `most_left`. The same
+    limit applies to proposed prices. So the lists don't grow while no person decides.
     """
 
     patience_s: float
@@ -112,7 +112,7 @@ def to_decide(found: Sequence[Proposal], habits: Habits) -> Sequence[Proposal]:
 
 
 def decide_reorders(seed: int, habits: Habits, done: Traded) -> None:
-    """Decide open needs. Then send the draft orders of the simulated buyer. Count in `done`."""
+    """Decide open needs, then send the simulated buyer's draft orders. Count both in `done`."""
     # Fetch more than needed: the proposals left to people are the oldest and would fill the list.
     found = [Need(*row) for row in rows(_OPEN_NEEDS, [habits.patience_s, 10 * habits.at_once])]
     kept = _to_look_at() if habits.left_permille else frozenset()

@@ -356,7 +356,10 @@ def _count(chain: _Chain, key: PlannedKey, today: Day, begins: datetime) -> None
 
 
 def _miscount_openings(chain: _Chain, openings: dict[str, int]) -> None:
-    """Lower the opening counts of `miscounted` keys, so that their recorded stock ends below 0."""
+    """Lower the opening counts of `miscounted` keys, so that their recorded stock ends below 0.
+
+    Skip a key whose opening count is too small for this.
+    """
     for key in chain.keys:
         if key.fate != "miscounted":
             continue

@@ -7,9 +7,9 @@ from typing_extensions import override
 
 @dataclass(slots=True)
 class Traded:
-    """Counts of a run. Either the sales thread or the staff thread writes a count.
+    """Counts of a run. Only one thread, that of sales or that of staff, writes each count.
 
-    Both threads write `refused`.
+    The exception is `refused`, which both threads write.
     """
 
     scenario: str = "normal"

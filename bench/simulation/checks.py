@@ -90,7 +90,7 @@ def check_rules(sent: Sequence[SentRecord], truth: Truth) -> None:
 
 
 def _check_order(sends: Sends) -> None:
-    """Check the order of one transaction's records, and that it refuses each record once."""
+    """Check the order of a transaction's records, and that no late or rejected one comes twice."""
     stages = [_STAGES[topic] for topic, _ in sends]
     if stages != sorted(stages):
         violated(

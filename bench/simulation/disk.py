@@ -34,7 +34,7 @@ _OTHER_GENERATION: Final = GENERATION - 1
 
 
 class Disk:
-    """A context manager with one snapshot directory per worker; it outlives the worker process.
+    """A context manager with one snapshot directory per worker. A restart keeps the directory.
 
     Within the context, the engine has the small limits of the module `scale`.
     """

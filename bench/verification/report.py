@@ -23,7 +23,7 @@ class Plan:
     kinds: Sequence[str] = KINDS
 
     def kind_of(self, number: int) -> str:
-        """Return the kind of wrong row in round `number`, counted from 0; `SOUND` for no row."""
+        """Return the kind of wrong row in round `number` (from 0), `SOUND` if there is none."""
         turn, rest = divmod(number + 1, self.plant_every)
         return SOUND if rest else self.kinds[(turn - 1) % len(self.kinds)]
 

@@ -136,8 +136,8 @@ def run(plan: Plan, server: Server, progress: Progress) -> Report:
     """Fill the database, serve it and measure.
 
     Raises:
-        BenchFailed: the server ended or refused a page. A failure of the event streams is in the
-            report, which has the pages.
+        BenchFailed: the server ended or refused a page. Failed event streams raise nothing: the
+            reason is in the report's `streams_failure`.
     """
     made = retailer(plan.keys, plan.seed)
     fill(server.database_url, made, progress)
