@@ -1,8 +1,9 @@
 """Access check before every view: a view needs a rule, and sees only the stores of the user.
 
 A view declares its rule with `webui.accounts.roles.requires`. `UNGUARDED` names the routes without
-a rule, for example logins and probes: they run without access to any store. A request for any
-other view without a rule is refused.
+a rule, for example logins and probes: they run without access to any store. The event
+streams of pages (`STREAMS`) and the API have checks of their own. A request for any other view
+without a rule is refused.
 """
 
 from collections.abc import Callable
@@ -83,7 +84,7 @@ class Gate(MiddlewareMixin):
     def process_response(
         self, _request: HttpRequest, response: HttpResponseBase
     ) -> HttpResponseBase:
-        """Forbid caching, and keep the user's scope for a streamed body.
+        """Forbid caching unless the view allows it. Keep the user's scope for a streamed body.
 
         The browser would show a cached response to the next person at the same till. A streamed
         body is produced after this call, so its queries need the scope (the user's stores) again.

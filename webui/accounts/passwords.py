@@ -61,7 +61,7 @@ class NoKnownWords:
 
 
 class NoDecoratedCommon(CommonPasswordValidator):
-    """Validator that refuses common passwords with digits and signs around them, and pairs of them.
+    """Validator that refuses one or two common passwords, also with digits and signs around them.
 
     Of Django's 20,000 common passwords only 190 have 12 characters. People lengthen shorter ones:
     `sunshine2026!`, `dragondragon`, `princess-sunshine`.
@@ -69,7 +69,7 @@ class NoDecoratedCommon(CommonPasswordValidator):
 
     @override
     def validate(self, password: str, user: User | None = None) -> None:
-        """Raise ValidationError for a password that consists of common passwords only."""
+        """Raise ValidationError for one or two common passwords, and for a repeated part."""
         text = password.lower()
         core = re.sub(r"^[\W\d_]+|[\W\d_]+$", "", text)
         letters = re.sub(r"[\W_]+", "", text)

@@ -41,7 +41,7 @@ _NAME_FORM: Final = re.compile(r"[\w.@-]+")
 
 
 def add_person(*, name: str, roles: Collection[str], places: StoreAccess, actor: str) -> Invitation:
-    """Create an account without a password; return an invitation with which its owner sets one."""
+    """Create an account without a password; return an invitation to set the password."""
     with ledger_transaction():
         user = _added(name, roles, places, actor)
         return new_invitation(user.pk, name, actor)

@@ -128,7 +128,7 @@ View = Callable[Concatenate[HttpRequest, ...], HttpResponseBase]
 
 
 class Rule(NamedTuple):
-    """Right that a view requires. If `company` is true, it also requires access to every store."""
+    """Right that a view requires. If `company` is true, the view also requires all stores."""
 
     ability: str
     company: bool

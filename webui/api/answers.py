@@ -118,9 +118,9 @@ class Aged(Schema):
 
 
 def described(schema: type[S], row: object, **further: Any) -> S:  # noqa: ANN401 -- fields of the schema
-    """Return a `schema` object whose fields have the values of equal names in `further` or `row`.
+    """Return a `schema` object. A field's value is the one of the same name in `further` or `row`.
 
-    `further` comes first. A field that neither has gets its default.
+    If both have one, that of `further` counts. A field that neither has gets its default.
     """
     names = schema.model_fields.keys() - further.keys()
     values = {name: getattr(row, name) for name in names if hasattr(row, name)}

@@ -133,7 +133,7 @@ class EventPageFilters(EventFilters):
 
 @dataclass(slots=True)
 class Following:
-    """An open stream: its caller and filters, and the id `after` which its next events begin."""
+    """An open stream with its caller and filters. Its next events have ids above `after`."""
 
     caller: Caller
     location: str
@@ -281,7 +281,7 @@ def _poll(following: Following) -> list[Event] | str:
     """Return the next events, and set `following.after` to the end of this read.
 
     Return the reason for the end of the stream if the token is no longer valid, or if its owner has
-    lost the stream's location.
+    lost access to the stream's location.
     """
     try:
         scope = scope_of_caller(following.caller.token, following.caller.user.pk)

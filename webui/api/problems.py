@@ -142,7 +142,7 @@ def of_missing() -> Problem:
 
 
 def of_conflict(refusal: Conflict) -> Problem:
-    """Return the problem of a decision on outdated data or of a reused key (status 409)."""
+    """Return the problem of a decision on outdated data or a reused `Idempotency-Key` (409)."""
     if isinstance(refusal, FormReused):
         named = {"field": "Idempotency-Key"}
         detail = "This Idempotency-Key was used for another command. Nothing was changed."

@@ -86,7 +86,7 @@ def _frame(request: HttpRequest) -> dict[str, Any]:
 
 
 def handle_csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
-    """Return 403 for a form without a valid CSRF token, and keep the reason for its record."""
+    """Return 403 for a form without a valid CSRF token, and keep the reason for `Refusals`."""
     setattr(request, REASON, reason)
     if _is_program(request):
         return csrf_failure(request, reason)

@@ -35,9 +35,9 @@ def patches_event(name: str, patches: Mapping[str, bytes]) -> bytes:
 def age_event(hub: Hub[Any], partitions: frozenset[int]) -> bytes:
     """Return the event `age` for a page that shows keys of these partitions.
 
-    `age_ms` is the age of the oldest partition in ms, by the server's clock. `as_of` is its time
-    of day, and `partitions` has the time of each partition. The age is null if a partition has no
-    as-of time yet.
+    `age_ms` is the age of the oldest partition in ms, by the server's clock. `as_of` is its
+    as-of time without the date. `partitions` has the as-of time of each partition. The age is
+    null if a partition has no as-of time yet.
     """
     as_of_us = hub.as_of_us(partitions)
     age_ms = None if as_of_us is None else max(0, time.time_ns() // 1000 - as_of_us) // 1000

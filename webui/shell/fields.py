@@ -38,7 +38,7 @@ def is_digits(text: str, most: int = _MOST_DIGITS_OF_IDS) -> bool:
 
 
 def _hundredths(text: str) -> int | None:
-    """Return a number with at most two decimals times 100, or None for any other text."""
+    """Return 100 times a number with at most two decimals; None for any other text."""
     found = _AMOUNT.fullmatch(text)
     return int(found[1]) * 100 + int((found[2] or "").ljust(2, "0")) if found else None
 
@@ -112,7 +112,7 @@ class SyntaxField(forms.Field):
 
 
 class CodeField(SyntaxField):
-    """One of the given codes. By default, `rule`, the text of the error, lists the codes."""
+    """One of the given codes. The default `rule` (text of the error) lists the codes."""
 
     def __init__(
         self, codes: Collection[str], *, rule: str = "", **options: Unpack[Options]

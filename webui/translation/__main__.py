@@ -1,7 +1,7 @@
 """Update every catalogue: `python -m webui.translation`.
 
-New message ids get an empty text, and unused ones are deleted. Then write the missing texts: a test
-fails while one is empty.
+The program adds new message ids with an empty text, and deletes unused ids. A person then writes
+the missing texts: a test fails while one is empty.
 """
 
 import sys
