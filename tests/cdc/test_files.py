@@ -46,7 +46,7 @@ def of_file(name: str, read: Callable[[Path], Any]) -> Reader:
 
 
 def printed(content: bytes) -> bytes:
-    """Return a document, stored in one line, in the form of its file."""
+    """Return a one-line JSON document as its file has it: one value per line, indented."""
     return json.dumps(json.loads(content), indent=1).encode()
 
 

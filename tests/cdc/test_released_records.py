@@ -1,4 +1,7 @@
-"""Today's code reads released records; today's records follow the rules of their release."""
+"""Today's code reads released records. Released schemas accept today's records.
+
+States of former rules aren't read. Fields newer than the schema are left out before the check.
+"""
 
 import json
 from collections.abc import Callable

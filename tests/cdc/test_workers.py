@@ -136,7 +136,7 @@ def test_a_worker_that_is_gone_or_hangs_is_told_in_words_of_the_shop(tmp_path: P
 
 
 class Hurried(httpx.Client):
-    """Client that waits only a moment for the port `hangs` and records the allowed timeouts."""
+    """Client that waits 0.1 s for the port `hangs`, and records the timeouts of its callers."""
 
     def __init__(self, hangs: int) -> None:
         super().__init__(trust_env=False)

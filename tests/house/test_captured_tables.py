@@ -1,6 +1,7 @@
 """Every other list of the captured tables agrees with `inventory.tables.catalogue`.
 
-These are docs/domain.md 2.6, the second model, the golden messages and the stores' rights.
+The lists are in docs/domain.md 2.6, the second model, the golden messages, the valid test rows and
+the rules that narrow a query to a person's stores.
 """
 
 import re

@@ -62,7 +62,7 @@ def fitted(cell: str, size: int, *, missing: str = "–") -> list[int | None]:
 
 
 def groups(name: str, data: list[Row]) -> Iterator[tuple[tuple[str, ...], list[Row]]]:
-    """Yield the rows whose first cell names vectors, each with the data of these vectors."""
+    """Yield each row of a table with the data of the vectors that its first cell names."""
     by_id = {row["id"]: row for row in data}
     seen: list[str] = []
     for cells in table(name).rows:

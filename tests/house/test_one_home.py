@@ -1,4 +1,4 @@
-"""The names of a concept are text in one module only; other code imports them."""
+"""Codes of families, signals, roles and tasks are literals in one module; others import them."""
 
 import ast
 from collections.abc import Iterator

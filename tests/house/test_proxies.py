@@ -36,7 +36,7 @@ class Part(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def url(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """Return the address of a server, with variables that name a proxy at which nothing listens."""
+    """Yield a server's address. Environment variables name a proxy at which nothing listens."""
     with HTTPServer(("127.0.0.1", 0), Part) as closed:
         proxy = f"http://127.0.0.1:{closed.server_port}"
     for variable in ("http_proxy", "all_proxy"):

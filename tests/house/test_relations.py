@@ -30,7 +30,7 @@ def docstrings(tree: ast.Module) -> set[ast.AST]:
 
 
 def named(tree: ast.Module) -> Iterator[str]:
-    """Yield the relations that the module's texts name, without its docstrings."""
+    """Yield the relations named in the module's strings, except in docstrings."""
     skipped = docstrings(tree)
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in skipped:

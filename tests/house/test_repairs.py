@@ -1,4 +1,4 @@
-"""Every printed repair changes something: none only inspects, and none names the doctor."""
+"""Repair commands in messages change something. Only errors of commands name one that inspects."""
 
 import ast
 import re

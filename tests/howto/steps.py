@@ -108,7 +108,7 @@ def copy_project(target: Path) -> Path:
 
 
 def copy_edited(page: str, target: Path) -> Path:
-    """Copy the files that a page edits, and the names of the migrations. Return `target`."""
+    """Copy the files that a page edits, and all migrations. Return `target`."""
     paths = {PROJECT / edit.path for edit in edits(page)}
     for source in {*paths, *MIGRATIONS.glob("[0-9]*.py")}:
         if source.is_file():
@@ -122,7 +122,7 @@ def apply(copy: Path, edit: Edit) -> None:
     """Perform one edit in `copy`.
 
     Raises:
-        StepFailed: the file or the line is missing, or the line is not unique.
+        StepFailed: a new file exists already, or the line is missing or not unique.
     """
     path = copy / edit.path
     if edit.where == "new":
@@ -189,7 +189,7 @@ def run_command(copy: Path, command: str, **variables: str) -> None:
     """Run one command of a page in `copy`, with this process's Python.
 
     `.venv/bin/python`, `.venv/bin/inventory`, `.venv/bin/ruff` and `make docs` run on the copy's
-    code; `make check` and its like are left out; any other command runs in bash.
+    code. `make check`, `make test` and `make soak` are left out. Other commands run in bash.
     """
     if command in NOT_PERFORMED:
         return

@@ -17,7 +17,7 @@ Row = dict[str, Any]
 
 
 def at(clock: str, *, day: int = 0) -> int:
-    """Return the microseconds of HH:MM or HH:MM:SS, `day` days after the Monday."""
+    """Return HH:MM or HH:MM:SS as µs since 1970 UTC, `day` days after Monday 2025-11-10."""
     hours, minutes, *rest = clock.split(":")
     seconds = int(rest[0]) if rest else 0
     since = (int(hours) * 60 + int(minutes)) * MINUTE_US + seconds * SECOND_US

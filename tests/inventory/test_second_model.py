@@ -151,7 +151,7 @@ class Prices:
         self.other_timeline: second_timeline.Timeline = []
 
     def written(self, offset, stream, drawn):
-        """Add the drawn row to both timelines. Return it in the form of product and model."""
+        """Add the drawn row to both timelines. Return it in the product's form, or None."""
         fact = None
         if drawn is not None:
             half_days, price, step, kind, names = drawn

@@ -247,7 +247,7 @@ PRICED = policy(price_mode="advise", regular_minor=999, cost_minor=500)
 
 @pytest.mark.domain("11.3 Raised review")
 def test_only_a_later_review_raises_the_review() -> None:
-    """A periodic item is ordered on the record that raises the review, and on no other."""
+    """A periodic item's need opens on a record that raises the review mark, and on no other."""
     day = at("06:00", day=1)
     periodic = policy(replenish_family="RsS", reorder_point_units=20, order_up_to_units=60)
     for before, after, opens in (

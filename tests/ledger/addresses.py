@@ -364,5 +364,5 @@ API = {
 
 
 def sent(form: Form) -> Form:
-    """Return the form with an id, as each page of the project has one."""
+    """Return the form as texts, with a new command id like every form of a page."""
     return {"command_id": str(uuid4())} | {name: str(value) for name, value in form.items()}

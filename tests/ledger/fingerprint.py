@@ -12,7 +12,7 @@ def without_results(mark: str = "") -> dict[str, str]:
 
 
 def fingerprint(mark: str = "") -> dict[str, str]:
-    """Return table → checksum of its rows that contain `mark`, or of all rows without a mark.
+    """Return table → checksum of its rows that contain `mark`. An empty `mark` selects all rows.
 
     The tables are those of `retail`, `read_model` and `app`, without `LEFT_OUT`.
     """

@@ -114,7 +114,8 @@ async def until(holds: Callable[[], bool], streams: Iterable[Stream] = ()) -> No
     """Wait until `holds` is true.
 
     Raises:
-        AssertionError: it is still false at the deadline. The message has the streams' ends.
+        AssertionError: it is still false at the deadline. The message has each stream's status
+            and last 200 bytes.
     """
     deadline = time.monotonic() + DEADLINE_S
     while not holds():

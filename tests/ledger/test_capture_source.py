@@ -44,7 +44,7 @@ CHANGES = {
 def owner(
     server: Server, database: str, ledger: psycopg.Connection
 ) -> Iterator[psycopg.Connection]:
-    """The owner's connection. Afterwards the publication is restored and the record deleted."""
+    """The owner's connection. Afterwards, restore the publication and delete its stored ids."""
     with psycopg.connect(server.url("retail_owner", database), autocommit=True) as connection:
         clear_publication(connection)
         yield connection
@@ -85,7 +85,7 @@ def test_a_publication_that_was_away_stays_damage_when_it_is_back(owner, ledger,
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_change_while_capture_is_being_checked_is_not_recorded(owner, ledger, change) -> None:
-    """A change between the check for damage and the record of the publication stays damage."""
+    """A change after the check for damage stays damage, even if the publication is stored again."""
     away, back = CHANGES[change]
     with inactive_slot(ledger):
         store_publication(owner)

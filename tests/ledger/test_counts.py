@@ -256,7 +256,7 @@ def test_the_first_count_of_an_item_opens_it_without_a_tolerance(
 
 
 def test_a_count_during_sales_keeps_its_second(shelf: psycopg.Connection) -> None:
-    """A sale after the count doesn't change the expected units. A late sale before it does so."""
+    """Late sales from before the count change the expected units. Sales after the count don't."""
     at = now(shelf) - timedelta(minutes=10)
     count_id = draft(20, at=at)
     sell(shelf, 3, at + timedelta(minutes=5), "after")

@@ -1,4 +1,4 @@
-"""A desk's page has the version of the state before its query, so a change in between shows."""
+"""A desk's page has the version from before its query, so it notices a change during the query."""
 
 from importlib import import_module
 from typing import Any

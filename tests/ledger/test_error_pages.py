@@ -84,7 +84,7 @@ def test_a_database_that_answers_with_a_refusal_is_not_called_away(
 
 @pytest.fixture
 def limited() -> Iterator[None]:
-    """Give Django's connection the time limits of pages, but much shorter ones."""
+    """Limit the statements of Django's connection to 2 s, and their waits for locks to 0.1 s."""
     entry = connections["default"].settings_dict
     before = entry["OPTIONS"]
     connections["default"].close()

@@ -200,7 +200,7 @@ def test_a_codec_that_is_no_character_set_is_refused(stores: tuple[Store, Store]
 
 
 def mixed(own: tuple[str, Form], other: tuple[str, Form]) -> Iterator[tuple[str, Form]]:
-    """Yield (path, form) for each mix: a path with the other fields, or fields of both."""
+    """Yield (path, form) for each mix: one store's path with the other's form, or a mixed form."""
     (path, fields), (their_path, their_fields) = own, other
     if path != their_path:
         yield their_path, sent(fields)

@@ -1,4 +1,4 @@
-"""The item page asks the workers with a timeout, and shows the read model's age without them."""
+"""The item page asks a worker with a timeout. Without an answer, it shows the read model's age."""
 
 import socket
 import time

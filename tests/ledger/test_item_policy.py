@@ -42,7 +42,7 @@ def text(answer: Any) -> str:
 
 
 def filled(client: Client, **typed: object) -> dict[str, str]:
-    """Return the page's form as a dict of its rendered values, with `typed` instead of some."""
+    """Return the rendered values of the page's form by field; `typed` replaces some of them."""
     card = client.get(PAGE).content.decode().split('id="policy"')[1].split("</section>")[0]
     fields = dict(re.findall(r'name="(\w+)"[^>]* value="([^"]*)"', card))
     fields |= dict(re.findall(r'name="(price_mode)">.*?value="(\w+)" selected', card))

@@ -65,7 +65,7 @@ def locale(database: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def addresses(store: Store) -> dict[str, str]:
-    """Return every page, lists and records with their tabs and views."""
+    """Return name → address of every page, and of each tab of an item and view of a list."""
     item = PAGES["item"](store)
     return {
         **LISTS,

@@ -23,7 +23,7 @@ STREAMS = 150
 
 @pytest.fixture
 def often(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check open streams every 50 ms, and confirm a right for half a second."""
+    """Check open streams every 50 ms. A successful check lets a stream send figures for 0.5 s."""
     monkeypatch.setattr("webui.live.watch.CHECK_EVERY_S", OFTEN_S)
     monkeypatch.setattr("webui.live.watch.RETRY_S", OFTEN_S)
     monkeypatch.setattr("webui.live.watch.CONFIRMED_S", 0.5)
@@ -32,7 +32,7 @@ def often(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @contextmanager
 def role(ledger: psycopg.Connection, during: str, afterwards: str) -> Iterator[None]:
-    """Change the application's role for the time of the block."""
+    """Alter Postgres' role `app_rw`: with `during` before the block, with `afterwards` after it."""
     ledger.execute(f"ALTER ROLE app_rw {during}")
     try:
         yield

@@ -1,4 +1,4 @@
-"""`inventory bench verify` restores its wrong rows, or notices that they were replaced."""
+"""`inventory bench verify` restores the rows that it falsified, or notices that they changed."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""Reviews of a difference: two people, one digest, and a switch that must not exceed it."""
+"""Reviews of a difference: two people, one digest, and no switch if too many keys differ."""
 
 import io
 import sys

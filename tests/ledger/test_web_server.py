@@ -1,4 +1,4 @@
-"""The web server ends with its live feed, finds the end of requests, and trusts named proxies."""
+"""The web server ends with its live feed, separates requests, and trusts named proxies only."""
 
 import asyncio
 import re

@@ -97,7 +97,7 @@ def days_of(section: Section) -> Iterator[tuple[Line, Line]]:
 
 
 def check_decisions(folded: Applied) -> None:
-    """Assert that the explanation of the new state gives each decision of the record."""
+    """Assert that the new state's explanation has the values of the record's open decisions."""
     for output in folded.outputs:
         found = explained(folded.state)
         match output:

@@ -1,4 +1,4 @@
-"""Texts and figures of explanation lines don't depend on the reader."""
+"""Texts and figures of explanation lines: labels, units, signs and rounding."""
 
 from fractions import Fraction
 
