@@ -50,7 +50,7 @@ def has_facts(known: Known, d: int) -> bool:
 
 
 def fact_days(known: Known) -> list[int]:
-    """Return the days with facts, in order. The demand begins with one of them."""
+    """Return the days with facts, in order. A key's demand begins on a day with facts."""
     days = {day(c.at) for c in known.ledger.counts}
     days |= {day(start) for start in known.windows}
     days |= {day(m.at) for m in known.ledger.movements}
@@ -66,7 +66,7 @@ def begin(known: Known) -> Demand:
 
 
 def out_windows(known: Known, sums: Sums, d: int) -> int:
-    """Return the number of trading windows of day `d` without a sale that started with no stock."""
+    """Return how many trading windows of day `d` began with on-hand ≤ 0 and sold no unit."""
     n, first = known.policy["trading_windows"], known.policy["trading_from_window"]
     if d not in sums.days:
         # A day without any fact begins all its windows with the same stock.

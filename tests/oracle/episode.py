@@ -156,7 +156,7 @@ class Machine:
         return IDLE_ABOVE, Said("accepted")
 
     def open_new(self) -> Outcome:
-        """Return a new need, or no output if the limit allows no quantity. It expects B ≤ s."""
+        """Return a new need, or no output if the limit allows no quantity. Requires B ≤ s."""
         quantity = self.quantity()
         if quantity.q is None:
             return Episode(reason="limit_below_minimum"), None
@@ -174,7 +174,7 @@ class Machine:
         return self.open_new()
 
     def answered_or_gone(self) -> Outcome | None:
-        """Return the outcome of the columns that `open` and `held-snoozed` share, or None."""
+        """Return the outcome of a column of 5.3 that `open` and `held-snoozed` share, or None."""
         if self.answered():
             return self.accepted()
         if self.inactive is not None:

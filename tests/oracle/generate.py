@@ -253,7 +253,8 @@ def written(seed: int, *, longest: int = 400, focus: str | None = None) -> World
 def begin(world: World) -> int:
     """Write the first records of a history.
 
-    Return the number of these records that are added to the history's length.
+    Return the number by which `written` raises the drawn length: usually all these records with the
+    focus `price`, otherwise 0.
     """
     from tests.oracle.generate_actions import ACTIONS  # noqa: PLC0415 -- actions need World
 

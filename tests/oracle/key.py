@@ -167,7 +167,7 @@ class Key:
         self.stream = max(times, default=None)
 
     def refuse_a_thousand_counts(self, change: Change, since: int | None) -> None:
-        """Raise Refused if the state before has a thousand other counts of the count's day."""
+        """Raise Refused if the new count's day is retained and has a thousand other counts."""
         if change.after is None:
             return
         new = effect_of(change.table, change.after).count

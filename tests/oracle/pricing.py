@@ -310,7 +310,7 @@ def is_off(policy: Policy | None) -> bool:
 def answer(
     was: Proposal, event: PriceEvent, policy: Policy | None, stream: int
 ) -> PriceOutcome | None:
-    """Return the outcome if the record closes the open proposal, in the order of 11.9, or None."""
+    """Return the first outcome of 11.9 by which the record closes the open proposal, or None."""
     if was.candidate is None:
         return None
     if event.price_row is not None:

@@ -10,7 +10,7 @@ Seconds = list[int]
 
 
 class Movement(NamedTuple):
-    """One signed movement. `beyond` means that its time is not after the folded last count."""
+    """One signed movement. `beyond`: its time is not after the last count before the horizon."""
 
     at: int
     units: int
@@ -18,7 +18,7 @@ class Movement(NamedTuple):
 
 
 class Count(NamedTuple):
-    """An approved count; tuple order is the order of the count rule."""
+    """An approved count. Counts are ordered by time, then by id."""
 
     at: int
     id: int
@@ -54,7 +54,7 @@ class Ledger:
         return last.units + sum(m.units for m in self.movements if m.at > last.at)
 
     def variances(self) -> list[tuple[Count, int]]:
-        """Return each approved count with its variance, in the order of the count rule."""
+        """Return each approved count with its variance, ordered by time, then by id."""
         result = []
         previous: Count | None = None
         for count in sorted(self.counts):

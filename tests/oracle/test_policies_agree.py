@@ -1,4 +1,4 @@
-"""Levels, quantities, prices and timelines, function by function, on small dense numbers.
+"""Levels, quantities, prices and timelines, function by function, on numbers from small ranges.
 
 Histories rarely bring cover, gates or price rows exactly to their edges. Most draws here do.
 """

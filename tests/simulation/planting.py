@@ -1,8 +1,8 @@
 """Placement of a patch in sources that have changed since the patch was written.
 
-`git apply` needs unchanged lines around a change, in the file of that name. A planted defect only
-needs the lines that it changes. So `place` leaves out unchanged lines at the edges of a hunk until
-a source has the remaining ones. It also searches other files for them.
+`git apply` needs unchanged lines around a change, in the file that the patch names. A planted
+defect only needs the lines that it changes. So `place` leaves out unchanged lines at the edges of a
+hunk until a source has the remaining ones. It also searches other files for them.
 """
 
 import re
@@ -30,12 +30,12 @@ class Hunk:
 
     @property
     def old(self) -> tuple[str, ...]:
-        """Return the lines before the change."""
+        """Return the hunk's lines without the defect: the kept and the removed ones."""
         return tuple(line[1:] for line in self.signed if line[0] in " -")
 
     @property
     def new(self) -> tuple[str, ...]:
-        """Return the lines after the change."""
+        """Return the hunk's lines with the defect: the kept and the added ones."""
         return tuple(line[1:] for line in self.signed if line[0] in " +")
 
     def narrower(self) -> Iterator["Hunk"]:
@@ -61,7 +61,7 @@ def hunks(patch: str) -> Iterator[Hunk]:
 
 
 def _taken(lines: Iterator[str], wanted: list[int]) -> Iterator[str]:
-    """Yield signed lines until `wanted` old and new ones are complete."""
+    """Yield the lines of a hunk. `wanted` has the number of its old lines and of its new lines."""
     while any(wanted):
         line = next(lines) or _KEPT
         wanted[0] -= line[0] in " -"

@@ -1,4 +1,4 @@
-"""A worker reads records that no consumer will deliver from the topic, and only these."""
+"""A worker reads from the topic exactly those records that no consumer will deliver."""
 
 import asyncio
 import gc
@@ -47,7 +47,7 @@ def test_records_before_an_offset_that_somebody_chose_are_read_from_the_topic() 
 
 
 def test_records_are_left_to_a_consumer_that_has_brought_others() -> None:
-    """Such a consumer may only be slow. The gap reader acts only if it has brought no record."""
+    """The consumer may just be slow. Only one that delivered nothing makes the gap reader act."""
     broker = sold_history(6)
     source = lives.source_of(broker)
 

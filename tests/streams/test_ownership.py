@@ -257,7 +257,7 @@ def test_what_a_rebalance_overtook_is_not_restored_twice() -> None:
 
 
 def log_of(topics: MemoryBroker, source: Any) -> MemoryBroker:
-    """Return the same topics, read as `source` reads them."""
+    """Return a broker with the same topics, whose `read` calls `source`."""
 
     class Disturbed(MemoryBroker):
         @override
