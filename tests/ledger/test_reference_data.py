@@ -250,12 +250,20 @@ def until_it_waits(ledger: psycopg.Connection, call: "Future[None]") -> None:
 
 
 def test_known_letters_are_found_by_indexes(ledger: psycopg.Connection) -> None:
-    # Few rows are read without an index, unless that is forbidden.
-    ledger.execute("SET enable_seqscan = off")
-    try:
+    # Without statistics of some rows, the plan may scan any index of a table.
+    items = """
+    INSERT INTO retail.item_location (location, sku, inv_key, status)
+    SELECT 'L', 'M' || n, 'L|M' || n, 'active' FROM generate_series(1, 200) n
+    """
+    products = """
+    INSERT INTO retail.product (code, name) SELECT 'M' || n, 'Mug' FROM generate_series(1, 200) n
+    """
+    with ledger.transaction(force_rollback=True):
+        ledger.execute(items)
+        ledger.execute(products)
+        ledger.execute("ANALYZE retail.product, retail.item_location")
+        ledger.execute("SET LOCAL enable_seqscan = off")
         plan = ledger.execute(f"EXPLAIN {_SAME_LETTERS}", ("mug", "mug", "mug")).fetchall()
-    finally:
-        ledger.execute("RESET enable_seqscan")
 
     text = "\n".join(line for (line,) in plan)
     assert all(f"{table}_letters" in text for table in ("product", "item_location")), text
