@@ -46,7 +46,7 @@ def _unpacked(tree: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def _zipped(file: Path) -> Iterator[tuple[str, bytes]]:
-    """Yield path and content of each source file in the zip `file`, in the order of `_unpacked`."""
+    """Yield path and content of each source file in the zip `file`, sorted by path."""
     with zipfile.ZipFile(file) as archive:
         for path in sorted(map(PurePosixPath, archive.namelist())):
             if any(path.is_relative_to(part) for part in RULES):

@@ -249,8 +249,8 @@ def wait_streaming(
 ) -> ConnectorState:
     """Wait until connector and task run and the slot is active, and return their state.
 
-    The connector streams every row that is committed after this function has returned. Earlier rows
-    get into the topic only if the connector takes a snapshot.
+    The connector streams every row that is committed after this function has returned. Rows that
+    were committed before the slot existed get into the topic only by a snapshot.
 
     Raises:
         CaptureError: the connector doesn't stream after `timeout_s` seconds, or has failed for

@@ -31,7 +31,7 @@ def fold_history(lines: Iterable[str], *, every: int | None = None) -> Iterator[
     written after each 100th record. Their field "at" then has the offset of that record.
 
     Raises:
-        HistoryError: a line is not JSON, or not a record of the format.
+        HistoryError: a line is not JSON, is not a record of the format, or its offset doesn't rise.
     """
     partition = Partition(GENERATION)
     records = 0

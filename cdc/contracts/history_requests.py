@@ -45,7 +45,7 @@ _YES: Final = re.compile(r"yes")
 
 @value
 class Rule:
-    """The pattern of an argument, its most characters, and `words` that describe it to people."""
+    """The pattern and largest length of an argument. `words` describe the pattern to people."""
 
     pattern: re.Pattern[str]
     words: str

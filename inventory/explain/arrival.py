@@ -22,10 +22,10 @@ def arrival(
     stream time follows business times, pass the newest business time of the facts recorded so far.
 
     `late_lines` is the number of late lines that the window counts, or None if the window has no
-    row. `lacks_lines` is True if the window counts fewer lines than the ledger has. If `late_lines`
-    is 0, a line that is late by the rule above is `ON_TIME` instead: a person may have corrected
-    its row after the window was closed. A line before the horizon is `UNCOUNTED` if the window
-    lacks lines.
+    row. `lacks_lines` is True if the window counts fewer lines than the ledger has. There is one
+    exception to the rules above: with `late_lines` 0, a late line is `ON_TIME`, because a person
+    may have corrected its row after the window was closed. But if the line is before the horizon
+    and the window lacks lines, the line is still `UNCOUNTED`.
     """
     start_us = window_start(business_us)
     if not is_closed(start_us, written_us):

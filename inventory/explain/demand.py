@@ -1,4 +1,4 @@
-"""Lines that explain the demand rate by the complete days behind it (domain.md 3.3)."""
+"""Lines that explain the demand rate by the days that it was learned from (domain.md 3.3)."""
 
 from collections.abc import Iterator
 
@@ -61,9 +61,9 @@ def _days(state: KeyState, rules: Rules, stream_time_us: int) -> Iterator[Line]:
 
 
 def _shown(state: KeyState, rules: Rules, span: tuple[int, int]) -> tuple[Line, ...]:
-    """Return the lines of one day.
+    """Return the lines of the day that starts at the end of `span`.
 
-    `span` is [horizon, start of this day) in µs since 1970 UTC.
+    `span` is [horizon, start of the day) in µs since 1970 UTC.
     """
     day_us = span[1]
     day_end = last_day_end(state.final_demand, state.stock, state.windows, span, rules)

@@ -14,9 +14,10 @@ from inventory.model.value import value
 class Provenance:
     """The origin of a state, for the last section of its explanation.
 
-    `policy` is the table row of the item's policy. The state has this policy as of the newest
-    record in the state. So the lines `policy_generation` and `policy_offset` show the position of
-    that record. `as_of_us` is the partition's as-of time, None if it is unknown.
+    `policy` is the table row of the item's policy. The lines `policy_generation` and
+    `policy_offset` show the position of the state's newest record, because the state has the
+    policy that was valid at this record. `as_of_us` is the partition's as-of time, None if it is
+    unknown.
     """
 
     partition: int

@@ -220,8 +220,8 @@ def day_totals(
 
     The units sold are Σ max(0, units sold) over all windows. A trading window is out of stock if no
     unit was sold in it and on-hand was ≤ 0 at its start. Before the key's first count, no window is
-    out of stock (domain.md 3.3). On-hand is constant between two windows with facts, so all windows
-    between them are added at once.
+    out of stock (domain.md 3.3). On-hand is constant between two windows with facts, so the
+    windows between them are counted in one step.
     """
     if not day_end.is_counted and not counts:
         sold, level = 0, day_end.on_hand_units

@@ -44,9 +44,9 @@ def pass_days(before: KeyState, now_us: int) -> Passed:
 
     Days before the new horizon are folded into the opening values (stock and demand at the
     horizon), oldest first. Demand is learned from all complete days. `before` is the state before
-    the record that moves the time. So that record's fact, policy or price has no effect on these
-    days (domain.md 11.1). If the key had no stream time, the first day is the day of its oldest
-    fact.
+    the record that moves the time. The fact, policy or price of this record therefore has no effect
+    on these days (domain.md 11.1). If the key had no stream time, the first day is the day of its
+    oldest fact.
     """
     stock, windows, horizon_at_us = before.stock, before.windows, horizon_us(now_us) or 0
     last, days = _new_day_ends(before, (horizon_at_us, complete_before_us(now_us)))

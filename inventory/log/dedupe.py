@@ -238,7 +238,7 @@ class Ring:
         """Drop every member that is older than 120 s.
 
         `_drop_expired` drops members in order of arrival, and stops at the first one that is young
-        enough. Older members that arrived after it remain until this sweep.
+        enough. Older members that arrived after it remain until it expires, or until this sweep.
         """
         kept: deque[Member] = deque()
         for member in self._arrived:

@@ -15,11 +15,11 @@ class Effect:
     """The change of stock and window by one row image (domain.md 2.3).
 
     `sign` is 1 for the effect itself. It is -1 for its reversal, after the row was changed or
-    deleted. `moved_units`, `unavailable_units`, `on_order_units` and `in_transit_units` include the
-    sign, so they can be summed. `line_units` and `line_minor` are the quantity and amount of a sale
-    line as in its row, without the sign. A quantity below 0 is a return. Both are 0 for rows of
-    other tables. `at_us` is the business time of the movement and of the line, in whole seconds. It
-    is 0 for an image that changes only on-order or in-transit.
+    deleted. `moved_units`, `unavailable_units`, `on_order_units` and `in_transit_units` are already
+    multiplied by `sign`, so they can be summed. `line_units` and `line_minor` are the quantity and
+    amount of a sale line as in its row, not multiplied by `sign`. A quantity below 0 is a return.
+    Both are 0 for rows of other tables. `at_us` is the business time of the movement and of the
+    line, in whole seconds. It is 0 for an image that changes only on-order or in-transit.
     """
 
     sign: int

@@ -38,7 +38,8 @@ class NeedFacts:
     """The values of a need that decide whether a buyer should look at it.
 
     `on_hand_units` is None if the stock is unknown. `cost_minor` is the cost of one unit.
-    `auto_max_minor` is the item's limit for automatic orders, 0 if the item has no limit.
+    `auto_max_minor` is the largest cost of an automatic order of the item. If it is 0, no order is
+    automatic, and no need gets the code `above_limit`.
     """
 
     supplier: str | None

@@ -90,7 +90,7 @@ def safety_stock_units(policy: ItemLocation, rate_micro: int, sigma: int) -> int
 def levels(policy: ItemLocation | None, rate_micro: int | None, mad_micro: int | None) -> Levels:
     """Return the policy's typed levels, or levels computed from the demand (domain.md 5.1).
 
-    `rate_micro` and `mad_micro` are None until a day was observed.
+    `rate_micro` and `mad_micro` are the learned rate and deviation, None while unknown.
     """
     if policy is None or policy.replenish_family == OFF.code:
         return NO_LEVELS
