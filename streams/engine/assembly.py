@@ -2,7 +2,7 @@
 
 One changelog has levels: the state of a key, but only the window rows that changed with it. The
 other one has all window rows. States remain encoded as in the changelog, because most keys get no
-record in the next hour. Decoding all of them at restore takes three times as long.
+record in the next hour. A restore that decodes all of them takes three times as long.
 """
 
 import asyncio
@@ -119,8 +119,8 @@ class Assembly:
         Raises:
             TornChangelogs: a window row is newer than its level. Workers write both in one
             transaction, so one of the changelogs has lost records.
-            LogMismatch: fewer window rows exist than a level's header `retained` counts, or window
-            rows have no level.
+            LogMismatch: a key has another number of window rows than its level's header `retained`
+            states, or window rows have no level.
         """
         for waiting in self._waiting_levels:
             self._store(waiting)

@@ -1,4 +1,4 @@
-"""Window rows in the bytes of levels and window records, read and replaced without parsing.
+"""Functions that read and replace window rows in the bytes of changelog records, without parsing.
 
 A restore puts the rows of the window changelog into the level of their key. Parsing and encoding a
 level takes 20 µs, and most of its 3 KB stay the same. The bytes are canonical JSON

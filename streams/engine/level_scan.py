@@ -1,4 +1,4 @@
-"""A search for the few facts that a restore needs in a level's bytes, without parsing them.
+"""A search in the bytes of a level, without parsing, for the few facts that a restore needs.
 
 Parsing all levels would take most of the time of a restore, and most levels are not needed soon.
 The bytes are canonical JSON (`cdc.contracts.state`) with sorted names, so the names before and

@@ -4,8 +4,8 @@ All records of a worker pass this module, which uses neither Faust nor Kafka. It
 
 - Between the first and the last change of state, the only await is `sleep(0)` between two records.
   Queries that run meanwhile read only published state.
-- The state changes before the broker acknowledges the chunk. If anything raises, the caller ends
-  the process, because only a restore can return to the acknowledged state.
+- The state changes before the broker acknowledges the chunk. After any exception except
+  `Gap`, the caller ends the process, because only a restore can return to the acknowledged state.
 - A record that can't be decoded is rejected. If more than 1 % (the default limit) of the last 1,000
   records can't be decoded, the worker stops: the producer's schema has probably changed.
 """

@@ -138,7 +138,7 @@ class MemoryBroker:
         """Yield the records of [start, end) in small batches.
 
         Raises:
-            LogMismatch: the record at `start` was deleted, so a part would be missing.
+            LogMismatch: `start` is before the first offset, so deleted records would be missing.
         """
         if start < self._firsts[topic, partition]:
             first = self._firsts[topic, partition]

@@ -90,7 +90,7 @@ class LogRecord:
 
 
 class Log(Protocol):
-    """A reader of committed records of one partition by offset."""
+    """A reader of committed records by topic, partition and offset."""
 
     async def bounds(self, topic: str, partition: int) -> tuple[int, int]:
         """Return the first offset, and the offset after the last committed record.

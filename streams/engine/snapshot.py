@@ -52,8 +52,8 @@ class Snapshot:
     """The content of a file: the acknowledged state of partition `number` at one moment.
 
     `positions` maps each changelog to the offset after the last record that the state includes.
-    `changelog_next_offset` is read from the level changelog: it is the next source offset in the
-    newest progress before the level changelog's offset in `positions`.
+    `changelog_next_offset` is the next source offset in the newest progress that the level
+    changelog has before its offset in `positions`.
     """
 
     number: int
@@ -250,7 +250,7 @@ def _write_frame(file: BinaryIO, content: bytes) -> int:
 
 
 def _identity(number: int, generation: int) -> dict[str, int]:
-    """Return the fields of a file's head that must have these values, or the file is refused."""
+    """Return the fields that a file's head must have, with their only accepted values."""
     return {
         "format": FORMAT,
         "schema": STATE_SCHEMA,

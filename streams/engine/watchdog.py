@@ -19,8 +19,9 @@ class Watchdog:
     """A detector of partitions that don't progress. Times are in seconds of a monotonic clock.
 
     Kafka consumers are known to stop without an error, and a restore can wait for a record that no
-    longer exists. In both cases a restart by the supervisor is the repair. `stall_s` is the longest
-    time that records may wait, and `restore_stall_s` the longest time without restore progress.
+    longer exists. In both cases a restart by the supervisor is the repair. Records may wait
+    for `stall_s` while no waiting partition progresses, and four times as long while another one
+    does. Restores may be without progress for `restore_stall_s`.
     """
 
     stall_s: float

@@ -196,9 +196,9 @@ class _Process:
     def _checked_topic_ids(
         self, topics: Sequence[str], connection: Connection
     ) -> Mapping[str, str] | None:
-        """Compare the topics' ids with the stored ones, store missing ones, and return them.
+        """Compare the broker's ids of `topics` with the stored ids, and return the broker's ids.
 
-        Return None if the broker doesn't answer.
+        Store ids that are missing in Postgres. Return None if the broker doesn't answer.
         """
         stored = read_topic_ids(connection, self._sink.name)
         try:

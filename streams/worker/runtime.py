@@ -1,7 +1,7 @@
 """The part of a worker that doesn't use Faust: chunks, periodic checks and fatal errors.
 
-Any error ends the process before the chunk is acknowledged. The supervisor restarts the process,
-which restores the state as it was after the last committed chunk.
+An error in a chunk ends the process before the chunk is acknowledged. The supervisor restarts the
+process, which restores the state as it was after the last committed chunk.
 """
 
 import asyncio
