@@ -61,7 +61,8 @@ def plan_from(manifest: Manifest, ends: Mapping[int, int], *, base: Base, engine
     """Return the plan for records from the ends of `base` to `ends`, with the buckets of `base`.
 
     Raises:
-        UnusableBase: base and plan differ in rules, topic, generation or keys.
+        UnusableBase: base and plan differ in rules, topic, generation or keys, or the id of the
+            topic is unknown.
         BaseAhead: the base ends after `ends`.
     """
     return continued(make_plan(manifest, engine=engine, ends=ends, buckets=base.plan.buckets), base)
@@ -71,7 +72,8 @@ def continued(plan: Plan, base: Base) -> Plan:
     """Return `plan` with `base` as its start instead of the first record, and with another name.
 
     Raises:
-        UnusableBase: as `plan_from`.
+        UnusableBase: for the reasons in `plan_from`, or because `plan` selects keys by supplier.
+        BaseAhead: the base ends after `plan`.
     """
     refused = f"run {base.plan.run} can't be the base: "
     if problem := _difference(plan, base.plan):
@@ -85,7 +87,7 @@ def continued(plan: Plan, base: Base) -> Plan:
 
 
 def _difference(plan: Plan, base: Plan) -> str:
-    """Return the difference of rules, log or keys that forbids this base, or an empty text."""
+    """Return the reason why `plan` can't start from `base`, or an empty text."""
     chosen = plan.selection
     pairs = (
         ("of logic revision", base.logic_revision, plan.logic_revision),

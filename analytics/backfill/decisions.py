@@ -1,14 +1,17 @@
 """Compare the proposals in Postgres with the decisions of a fresh fold of the log.
 
 Every decision must have a proposal with the same revision and status, and every proposal a
-decision. Postgres may be ahead of the fold: a proposal's newest record may lie at or after the end
-of the recomputed history. Such a proposal may have no decision, or a higher revision than its
-decision.
+decision. The statuses superseded and cancelled count as equal. Postgres may be ahead of the fold: a
+proposal's newest record may lie at or after the end of the recomputed history. Such a proposal may
+have no decision, or a higher revision than its decision.
 
 Only the deciding logic revision makes proposals (`analytics.backfill.deciding_revision`). If a
 decision was closed while another logic revision decided, its proposal may be missing. A proposal
-that was closed by a switch keeps the revision of that time. Proposals of other logic revisions are
-only counted, because this code can't check them.
+that a switch closed may have a lower revision or another status than its decision.
+
+Proposals of other logic revisions are counted and not compared. If this code's revision decides,
+an open proposal without a decision is a difference. So is a proposal whose decision must have one
+of this code's revision.
 """
 
 from collections.abc import Iterable, Mapping
@@ -92,7 +95,7 @@ def compare_decisions(
     """Return the differences between the proposals and a finished recomputation up to `ends`.
 
     `begins` maps each partition to an offset. The recomputation then holds only the decisions of
-    records from this offset on. Proposals of earlier records are left out.
+    records from this offset on. Proposals that it can't check are left out (`decided_since`).
     """
     decided = newest(event for row in rows for event in _events(row))
     url = settings.read_database_url.get_secret_value()

@@ -149,9 +149,10 @@ def _has_broker(settings: Connections) -> bool:
 def _partitions(settings: Connections, manifest: Manifest) -> int:
     """Return the number of partitions of the archived topic.
 
-    The last partitions of a young archive have no file yet, so the number in the settings is used.
-    A named archive may have been written with another number. The number in its files is used in
-    two cases: it is higher than in the settings, or its keys were hashed over fewer partitions.
+    Without a named archive, return the number in the settings. A named archive may come from a
+    topic with another number. If its files have more partitions, return their number. If they have
+    fewer, the last partitions may have no records yet. So return the files' number only if the
+    archived keys are not distributed over as many partitions as the settings have.
     """
     named = max((file.partition + 1 for file in manifest.all_files()), default=0)
     is_less = settings.archive and 0 < named < settings.partitions

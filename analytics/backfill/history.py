@@ -85,10 +85,10 @@ class PartitionHistory:
         return found
 
     def expired(self) -> Iterator[Expired]:
-        """Yield key, start (µs since 1970 UTC) and last record of each window that left a state.
+        """Yield key, start (µs since 1970 UTC) and last record of each window removed from a state.
 
-        A window is ten minutes of a key's sales. The key's state keeps only the windows of some
-        days.
+        A window is ten minutes of a key's sales. A state drops the windows of days before its
+        horizon.
         """
         for _key, _offset, content in self._read(EXPIRED):
             key, row, _position = decode_window(content)

@@ -51,6 +51,7 @@ def publishable(settings: Connections, name: str) -> Publishable:
     Raises:
         UnknownRun: no such run exists, or another release wrote it.
         NotPublishable: a check failed; the message names it.
+        BrokenArchive, DamagedResult: a file of the archive or of the run was changed.
     """
     directory = directory_of(runs_dir(settings), name)
     plan = load(directory)

@@ -78,7 +78,8 @@ def write_overlay_tree(
     all trees below `trees`. Equal changes of equal sources give the same tree.
 
     Raises:
-        NoSourceTree: the release of `base` supports no parameters, or `base` already sets some.
+        NoSourceTree: the release of `base` supports no parameters, `base` already sets some, or
+            another tree has the number `revision`.
     """
     _refuse_base(base)
     trees.mkdir(parents=True, exist_ok=True)

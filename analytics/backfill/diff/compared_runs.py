@@ -115,8 +115,8 @@ def _directories(runs: Path, a: str, b: str) -> tuple[Path, Path]:
     """Return the directories of the newest finished runs that `a` and `b` name.
 
     `last` and a logic revision, such as `2`, may name several runs. Then return the newest pair of
-    runs with equal end offsets. A run is paired with itself only if `a` equals `b`. If there is no
-    such pair, return the newest run of each name.
+    runs with equal end offsets: two different runs, unless `a` equals `b`. If there is no such
+    pair, return the newest run of each name.
     """
     ours, theirs = finished_of(runs, a), finished_of(runs, b)
     if len(ours) == len(theirs) == 1:

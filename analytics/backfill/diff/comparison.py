@@ -93,7 +93,7 @@ class Diff(Generic[Compared_co]):
         return 0 if self.is_equal else 1
 
     def sums(self, kind: str) -> dict[str, Any]:
-        """Return one kind's counts and sums of differences by column name; 0 without any."""
+        """Return the counts and sums of one kind's differences by column; 0 if nothing differs."""
         found = (row for row in self.groups if (row["kind"], row["dimension"]) == (kind, ALL))
         return next(found, dict.fromkeys((*COUNTS, *SUMS), 0))
 

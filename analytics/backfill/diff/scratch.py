@@ -102,8 +102,8 @@ class Scratch:
         """Yield one group per kind, dimension and value: for example reorder, supplier and ACME.
 
         A group has counts and sums of its differences. In each dimension, the group with the
-        largest difference in money comes first. The dimension `all` has one group per kind, with
-        the kind's totals.
+        largest absolute difference in money comes first. The dimension `all` has one group per
+        kind, with the kind's totals.
         """
         names = ("kind", "dimension", "value", *COUNTS, *SUMS)
         for cells in self._rows(_GROUPS):
@@ -112,7 +112,8 @@ class Scratch:
     def ranked(self, kind: str, *, limit: int = -1, offset: int = 0) -> Iterator[Row]:
         """Yield the differences of one kind as rows; all of them if `limit` is -1.
 
-        Differing decisions come before explanations, each by descending difference in money.
+        Differing decisions come before differing explanations. Both are sorted by the absolute
+        difference in money, largest first.
         """
         for (body,) in self._rows(_RANKED, kind, limit, offset):
             yield json.loads(body)

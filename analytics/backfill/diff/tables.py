@@ -1,7 +1,8 @@
 """The complete difference as typed Parquet: `reorders`, `prices` and `groups`.
 
-Differing decisions come before explanations, each by descending difference in money. Absent values
-are null. The terms of an explanation are not in the files: `--key` prints them.
+Differing decisions come before differing explanations. Both are sorted by the absolute difference
+in money, largest first. Absent values are null. The terms of an explanation are not in the files:
+`--key` prints them.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

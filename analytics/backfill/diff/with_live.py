@@ -65,7 +65,7 @@ class LiveSide:
         return f"{LIVE} (revision {self.revision})"
 
     def as_json(self) -> dict[str, Any]:
-        """Return revision, next offset by partition, and number and first few of left-out keys."""
+        """Return revision, next offset by partition, and number and first 20 of `left_out`."""
         return {
             LIVE: True,
             "logic_revision": self.revision,
