@@ -6,7 +6,7 @@ from ledger.messages import Counted
 
 
 def plural_noop(one: str, many: str) -> tuple[str, str]:
-    """Mark the message ids for 1 and for other numbers for the translators, and return both."""
+    """Mark two message ids for translators, the singular and the plural; return both."""
     return one, many
 
 

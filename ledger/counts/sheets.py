@@ -312,10 +312,10 @@ def _void_drafts(inv_key: str, now: datetime, actor: str) -> int | None:
 
 
 def _wants_second(inv_key: str, draft: _VoidedDraft, now: datetime) -> bool:
-    """Return True if this draft could not be approved because it needed a second count.
+    """Return True if the count that replaces this draft is a second count.
 
-    Return False for a draft older than 48 h: its age alone prevents the approval. The first count
-    of an item can be approved with any variance.
+    It is one if a person has asked for a recount, or if the item's stock is known and the draft's
+    variance is above the tolerance. Return False for a draft older than 48 h.
     """
     if not checks.is_correctable(draft.occurred_at, now):
         return False

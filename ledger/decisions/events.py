@@ -17,9 +17,9 @@ from ledger.kernel.transactions import fetch_value
 class DecisionEvent:
     """A changed proposal or a sent order.
 
-    For a changed proposal, `proposal` has the proposal's columns at the commit. For an order, it
-    has supplier, sender, time, `is_automatic`, and the totals of the order's lines; `inv_key` and
-    `sku` are then empty.
+    For a changed proposal, `proposal` has the proposal's columns at the commit. For an order,
+    `proposal` has supplier, sender, time, `is_automatic`, and the totals of the order's lines;
+    `inv_key` and `sku` are then empty.
     """
 
     id: int

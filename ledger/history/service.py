@@ -17,7 +17,7 @@ from ledger.kernel.transactions import execute, fetch_value, ledger_transaction,
 
 
 class PastOrder(NamedTuple):
-    """A confirmed order line. Its `order_ref` must be unique: receipts find the line by it."""
+    """A confirmed or closed order line. Its `order_ref` is unique: receipts find the line by it."""
 
     location: str
     sku: str

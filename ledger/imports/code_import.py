@@ -191,9 +191,9 @@ def _changeable(command: DescribeCode) -> dict[str, object]:
 def _letters(commands: Sequence[DescribeCode]) -> dict[str, str]:
     """Return {code: the form in which this code is compared with others}.
 
-    The form of a supplier's code has its number in upper case; a GTIN is its own form. Postgres
-    converts the number, as it does for the unique index. Python would convert some letters
-    differently, for example ß.
+    A supplier's code is compared with its number in upper case, a GTIN unchanged. Postgres converts
+    the number, as it does for the unique index. Python would convert some letters differently, for
+    example ß.
     """
     letters = {command.code: command.code for command in commands}
     numbers = [command for command in commands if isinstance(command, DescribeSupplierCode)]
@@ -211,8 +211,7 @@ class _Known:
     """The existing rows that a file names.
 
     `codes` maps the form in which codes are compared (see `_letters`) to the columns of the
-    existing code. `skus` and `suppliers`
-    are the existing ones of the products and suppliers that the file names.
+    existing code. `skus` and `suppliers` have the products and suppliers that exist.
     """
 
     codes: Mapping[str, Mapping[str, object]]

@@ -221,7 +221,7 @@ def _range_keys(
     """Read the file once: count its rows, list the refused rows, and range the keys of new lines.
 
     To range a key means to give it a policy row. Keys without a new line get no policy: an earlier
-    import with other `stores` has written their lines under other keys.
+    import has written their lines. If it had other `stores`, it wrote them under other keys.
     """
     names: dict[str, str] = {}
     keys: set[tuple[str, str]] = set()

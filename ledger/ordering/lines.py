@@ -316,7 +316,7 @@ def status_and_open_units(line: OrderLine) -> tuple[str, int]:
 
 
 def follow_receipts(line_id: int, actor: str | None) -> None:
-    """Lock a line, and write the status that follows from its receipts if that is another one."""
+    """Lock a line, and update its status if its receipts require another one."""
     line = locked_line(line_id)
     status, _open = status_and_open_units(line)
     if status != line.status:

@@ -109,8 +109,8 @@ def status_after(status: Status, *, open_units: int, is_confirmed: bool) -> Stat
     """Return the status of a line after a change that left it with these open units.
 
     A draft stays a draft, even with 0 open units. Any other line with 0 open units is closed. A
-    line with open units is confirmed if it was confirmed or has confirmed units (`is_confirmed`),
-    else sent.
+    line with open units is confirmed if it has confirmed units (`is_confirmed`) or if `status` is
+    confirmed. Otherwise it is sent.
     """
     if status == "draft":
         return status

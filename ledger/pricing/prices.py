@@ -256,15 +256,16 @@ def roll_back_price(
 
     Return the id of the new row.
 
-    If no price precedes the newest price, the item returns to its regular price, step 0. A price
-    that is now below the floor becomes the floor.
+    If no price precedes the newest price, the item returns to its regular price, step 0. An
+    initial price that no price precedes can't be undone. A price that is now below the floor
+    becomes the floor.
 
     The new row takes effect with the next window. If the newest price is scheduled for later, the
     new row gets the same time. Of two rows with the same time, the row with the greater id is in
     force, so the scheduled price never takes effect.
 
-    Raise `Conflict` if the newest price is a rollback itself, if the item has no earlier price, or
-    if the person saw another price (`shown_price_id`).
+    Raise `Conflict` if the newest price is a rollback itself, if there is no price to go back to,
+    or if the person saw another price (`shown_price_id`).
     """
 
     def work() -> Written:
@@ -310,7 +311,7 @@ def _refuse_if_undone(newest: TimelineRow | None) -> None:
 
 
 def _predecessor(item: LockedItem, newest: TimelineRow | None) -> PriceStep:
-    """Return price and step before the newest row; raise `Conflict` if no price precedes it."""
+    """Return `price_before` of the newest row; raise `Conflict` if there is none."""
     before = None if newest is None else price_before(item, newest)
     if before is None:
         message = Message(

@@ -54,9 +54,9 @@ def set_price_kill_switch(
     """Stop or allow rule-made prices in every store; return the number of rolled-back prices.
 
     During a stop, the rules still propose prices, but no proposal can be approved. A stop also
-    rolls back each rule-made price that is not in force yet. The end of the stop doesn't restore
-    these prices. After a rollback, the rules wait twice the cool-down of the item before they
-    propose again.
+    rolls back each rule-made price that is not in force yet (exceptions: `_roll_back_scheduled`).
+    The end of the stop doesn't restore these prices. After a rollback, the rules wait twice the
+    cool-down of the item before they propose again.
     """
     require_company()
 
@@ -92,8 +92,9 @@ def _roll_back_scheduled(actor: str | None) -> tuple[int, list[str]]:
     """Replace each scheduled rule-made price by the price before it or, if higher, by the floor.
 
     The new row has the start of the replaced price. Return the number of replaced prices, and the
-    keys whose scheduled price stays. It stays if no price precedes it, or if the floor is above
-    `MOST_PRICE`. The caller holds the lock on the switch, so no approval adds a price meanwhile.
+    keys whose scheduled price stays. It stays if `price_before` finds none, or if the floor is
+    above `MOST_PRICE`. The caller holds the lock on the switch, so no approval adds a price
+    meanwhile.
     """
     found = read_all(_Scheduled, _SCHEDULED, next_window_start(database_now()))
     # Every write of a price locks the item. So after this statement, the prices can't change any

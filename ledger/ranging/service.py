@@ -1,7 +1,7 @@
 """The command by which a person ranges one item at a location.
 
-The location and the supplier of the policy must exist. Importers use
-`ledger.items.service.range_items`, which doesn't check whether they exist.
+The supplier of the policy must exist. The location must exist, too, or must have sold the item.
+Importers use `ledger.items.service.range_items`, which doesn't check this.
 """
 
 from collections.abc import Mapping
@@ -49,7 +49,7 @@ def range_new_item(
 ) -> str:
     """Write an item's policy at a location (range it); return its `inv_key`.
 
-    If the product is new, add it too.
+    If the product is new and `item.name` isn't empty, add the product too.
 
     Raises:
         ServiceError: unknown location or supplier, a policy that breaks a limit, or a new SKU that

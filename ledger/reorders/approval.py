@@ -38,9 +38,10 @@ def order_all(
 def check_all(
     approvals: Sequence[ApproveReorder], approver: Approver
 ) -> list[ToOrder | OrderedBefore | LedgerError]:
-    """Return the result that `order_all` with `is_bulk` would have for each need; write nothing.
+    """Check needs as `order_all` with `is_bulk` does; write nothing.
 
-    The needs stay locked until the transaction ends.
+    Return the outcomes that `order_all` would return, with `ToOrder` in place of `Ordered`. The
+    needs stay locked until the transaction ends.
     """
     found = plans_of(approvals, approver, known_rows(approvals, is_bulk=True))
     return [

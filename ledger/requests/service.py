@@ -1,8 +1,9 @@
 """Ask for a command of the analyst desk, confirm the request, or cancel it.
 
-Analysts and operators may ask. A request to publish, shadow, cut over or roll back waits until an
-operator other than the asker confirms it. When the command runs, it checks three things: the
-difference is approved, the workers run the approved rules, and the workers have caught up.
+Analysts and operators may ask; all reviewers may ask for the explanation of a key. A request to
+publish, shadow, cut over or roll back waits until an operator other than the asker confirms it. The
+command of a cut-over checks three things: the difference is approved, the workers run the approved
+rules, and the workers have caught up.
 """
 
 import json
@@ -86,7 +87,7 @@ def confirm_request(number: int, *, actor: str, command_id: UUID | None = None) 
     """Confirm a request that needs a second person, so that it may run.
 
     Raises:
-        ServiceError: the person is no operator, or made the request.
+        ServiceError: the person is no operator or made the request, or it needs no confirmation.
         Conflict: the request was confirmed, cancelled or started already, or doesn't exist.
     """
     require_role(actor, {OPERATOR})

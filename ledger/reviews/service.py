@@ -117,7 +117,7 @@ def decide_review(
     The person who requested the review can't approve it.
 
     Raises:
-        ServiceError: the person may not decide, or requested the review.
+        ServiceError: the person may not decide, or would approve a review that they requested.
         Conflict: the review is decided already. An approval is also refused while another review
             of the same logic revision, for rules with another hash, is waiting or approved.
     """

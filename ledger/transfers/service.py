@@ -45,7 +45,7 @@ def plan_transfer(
 
     Raises:
         ServiceError: the item isn't ranged at one of the locations, the due day is past, or the
-            source has fewer unpromised units on hand.
+            units exceed those that the source has on hand and not promised.
         Conflict: the need is closed, snoozed or decided, or has another revision than
             `shown_revision`.
     """
@@ -92,9 +92,11 @@ def ship_transfer(
 ) -> Transfer:
     """Write a transfer that was not planned, with both rows in status shipped; return their ids.
 
-    Make the same checks as `plan_transfer`, with two exceptions. The due day may be past, but not
-    before the shipping day. `beyond_stock_allowed` accepts more units than the source has on hand
-    and not promised.
+    Make the checks of `plan_transfer`, with these differences:
+    * The person must work for the source; working for the destination is not enough.
+    * The revision of the need is not compared.
+    * The due day may be past, but not before the shipping day.
+    * `beyond_stock_allowed` accepts more units than the source has on hand and not promised.
     """
     route, reorder_id = command.route, command.reorder_id
     keys = route.keys()
