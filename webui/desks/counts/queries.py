@@ -272,10 +272,10 @@ def items_to_recount(*, location: str = "") -> list[ItemToRecount]:
 
 @dataclass(frozen=True, slots=True)
 class CountInHistory:
-    """An approved or voided count, with its expected units at approval and by all facts until now.
+    """An approved or voided count.
 
-    `then_units` and `now_units` are these expected units; `then_units` is None if no record of
-    them exists.
+    `then_units` are the expected units at its approval; None if no record of them exists.
+    `now_units` are its expected units by all facts until now.
     """
 
     id: int

@@ -87,7 +87,7 @@ def show_questions(request: HttpRequest, refusal: Refusal | None) -> HttpRespons
 @require_GET
 @requires(SEE_HISTORY, company=True)
 def answer(request: HttpRequest, number: int) -> HttpResponse:
-    """Show the answer to a question or SQL statement: 200 rows, and bars of one column."""
+    """Show the answer to a question or SQL statement: up to 200 rows, and bars of one column."""
     rows = _rows(number)
     columns = list(rows[0]) if rows else []
     numbers = [name for name in columns if any(is_number(row.get(name)) for row in rows)]

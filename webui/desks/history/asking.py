@@ -25,9 +25,10 @@ from webui.shell.fields import is_digits
 @require_POST
 @requires(SEE_HISTORY, company=True)
 def ask(request: HttpRequest) -> HttpResponse:
-    """Record a request of an analyst or operator, and redirect to the page with its result.
+    """Record a request, and redirect to the page with its result.
 
-    All people with this right can request the explanation of a key.
+    Everyone with the right `see_history` can request the explanation of a key. Only analysts and
+    operators can make other requests.
     """
     form = AskForm(request.POST)
 

@@ -163,7 +163,7 @@ def _transfers(location: str) -> Iterable[Waiting]:
 
 
 def _system(_location: str) -> Iterable[Waiting]:
-    """Yield a line for each alarm that can be read from the database.
+    """Yield a line for each alarm about the replication slot, proofs, stopped prices or webhooks.
 
     The page System shows more alarms, because it also probes the services.
     """

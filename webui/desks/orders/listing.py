@@ -124,10 +124,10 @@ def order_page(filters: Filters, place: Place) -> Page[ListedOrder]:
 
 
 def _first_orders(place: Place) -> str:
-    """Return SQL for `orders_sql` that limits the list to the orders of the page, else "".
+    """Return the SQL `rest` for `orders_sql` that limits the list to the orders of the page.
 
-    Such a limit is possible only if the list is sorted by the newest line of each order. For any
-    other column, Postgres must read every order of the view.
+    Return "" unless the list is sorted by the newest line of each order. For any other column,
+    Postgres must read every order of the view.
     """
     if place.sort.column != NEWEST.column:
         return ""

@@ -1,4 +1,8 @@
-"""Limits of managing accounts. Operators manage all accounts, managers those of their staff."""
+"""Limits of managing accounts.
+
+Operators who work in every store manage all accounts. Everyone else manages only the staff of their
+own stores.
+"""
 
 from collections.abc import Collection
 from dataclasses import dataclass

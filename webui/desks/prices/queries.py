@@ -50,7 +50,7 @@ WHERE item.inv_key = %(key)s
 class PriceRow:
     """A row of the timeline.
 
-    If `is_undone`, a price that was written later for the same time replaces this price.
+    If `is_undone`, a price with the same `effective_from` was written later and replaces this one.
     """
 
     id: int
@@ -107,11 +107,11 @@ def priced_item(inv_key: str) -> PricedItem | None:
 
 
 def prior_prices(inv_key: str, *, prior_rule: str) -> dict[int, int | None]:
-    """Return {row id: prior price} for each of the newest 200 rows that reduces the price.
+    """Return {row id: prior price} for the reductions among the newest 200 rows of the timeline.
 
     The prior price is the lowest price of the 30 days before the reduction, in minor units. With
-    the rule `progressive`, these are the days before the first of several reductions in a row. It
-    is None if no price was in force in these days.
+    the rule `progressive`, these are the days before the first of several reductions in a row. The
+    prior price is None if no price was in force in these days.
     """
     whole = timeline(inv_key)
     found = {}

@@ -99,7 +99,7 @@ class RowForm(RowPart):
             self._refuse("reason", None, self._missing_reason(received, damaged))
 
     def _missing_reason(self, received: int, damaged: int) -> Message:
-        """Return the rule for a row without a reason; a row has one reason for all its units."""
+        """Return the refusal of a row that needs a reason; one reason holds for all its units."""
         units = {
             "expected": f"{self._expected_units:,}",
             "received": f"{received:,}",
@@ -147,9 +147,9 @@ class ExpectedDelivery:
 
 
 def expected_rows(lines: Iterable[Line], announced: Iterable[Announced]) -> list[ExpectedDelivery]:
-    """Return one row per announced delivery; a line without any has one row for its open units.
+    """Return one row per announced delivery. A line without one has one row for its open units.
 
-    Draft lines have no row.
+    Draft lines have no row, and neither have lines without announced deliveries and open units.
     """
     of_line: dict[int, list[Announced]] = {}
     for goods in announced:
@@ -201,8 +201,8 @@ def kept_rows(
 ) -> list[TypedRow]:
     """Return the current rows, each with the input that a person typed in it before a refusal.
 
-    If the row of an input no longer exists, the input moves to another row of its order line, or
-    to a new row.
+    If the row of an input no longer exists, the input moves to the first row of its order line if
+    that row has no input. If the line has no row, the input gets a new row.
     """
     left = {
         name.removeprefix("shown-"): _typed(name.removeprefix("shown-"), typed)

@@ -39,9 +39,10 @@ class ReadTable(_Admin):
     def address(
         self, route: str, view: View, name: str, methods: tuple[str, ...] = READ
     ) -> URLPattern:
-        """Return a route of this table with the site's access rule; other `methods` get 405.
+        """Return a route of this table with the site's access rule.
 
-        The route is named `APP_MODEL_NAME`, for example `ledger_product_changelist`.
+        HTTP methods that aren't in `methods` get 405. The route is named `APP_MODEL_NAME`, for
+        example `ledger_product_changelist`.
         """
         opts = self.opts
         name = f"{opts.app_label}_{opts.model_name}_{name}"

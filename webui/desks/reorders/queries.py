@@ -81,7 +81,7 @@ class _Named:
 
     @property
     def name(self) -> str:
-        """Item and location in words: `Kettle at Dublin`. The id of a need that doesn't exist."""
+        """Item and location in words: `Kettle at Dublin`; the id if there is no such need."""
         if self.location is None:
             return self.item
         return gettext("%(name)s at %(location)s") % {"name": self.item, "location": self.location}

@@ -250,7 +250,7 @@ def _section(
 def _total_of(wanted: Wanted, shown: Sequence[NeedRow]) -> Total | None:
     """Return the total of the shown rows, or None for the view of closed needs.
 
-    The page uses it for a section without a total, which the query of totals didn't return.
+    The page shows it if the query of totals returned no total for the section of these rows.
     """
     if wanted.view == "closed":
         return None

@@ -94,8 +94,8 @@ class Send:
     def kind_of_notice(self) -> str:
         """The CSS class of the notice.
 
-        It is `error` if nothing was sent, and `warning` if the send waits or only a part was sent.
-        Otherwise it is `success`.
+        A waiting send has `warning`. A send that sent nothing has `error` if it lapsed or has items
+        `left`. Any other send has `warning` if it has items `left`, else `success`.
         """
         if self.status == "waiting":
             return "warning"

@@ -16,7 +16,7 @@ _MOST_DIGITS: Final = 9
 
 @dataclass(frozen=True, slots=True)
 class FactPage:
-    """Some facts of a key, and its `newest` fact of all.
+    """Some facts of a key. `newest` is the newest of all its facts.
 
     `opening_units`, the changes by the facts of the page and `newer_units` add up to `total_units`.
     """

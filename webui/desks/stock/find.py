@@ -29,7 +29,7 @@ _CAMERA: Final = "camera=(self), microphone=(), geolocation=()"
 @require_GET
 @requires(SEE)
 def find(request: HttpRequest) -> HttpResponse:
-    """Show products that match a search, or without a search this browser's recent products."""
+    """Show products that match a search. Without a search, show this browser's recent products."""
     text, mine = _text(request), chosen_store(request)
     sort, stores = request.GET.get("sort", selectors.NEAREST), locations()
     found = selectors.find(text, mine=mine, sort=sort) if text else selectors.NOTHING

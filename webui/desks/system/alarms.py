@@ -160,7 +160,7 @@ def of_partitions(states: Sequence[str]) -> list[Alarm]:
 
 
 def of_proofs(proof: Proof | None, prover: Prover) -> list[Alarm]:
-    """Return an alarm if the newest proof found a difference, or if a night was missed."""
+    """Return an alarm if the newest proof found a difference or is older than 36 hours."""
     url = reverse("proofs")
     if proof is not None and not proof.is_equal:
         keys, decisions = proof.keys_differing, proof.decisions_differing

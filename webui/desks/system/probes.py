@@ -204,7 +204,7 @@ def capture_report() -> tuple[str, list[tuple[str, str]]]:
     """Return (problem of the service `capture`, its details as pairs of name and text).
 
     The problem is empty if there is none. If a person has paused the capture, it names the person.
-    The only detail is the number of repairs. Before the first heartbeat, both are empty.
+    The only detail is the number of repairs. Before the service's first report, both are empty.
     """
     found = select_one(
         "SELECT detail FROM read_model.service_heartbeat WHERE service = 'capture'",
@@ -305,7 +305,7 @@ def _projector_lag_text() -> str:
 def automation() -> Link:
     """Return the stage of the automation, the process that approves needs and prices by rule.
 
-    It shows the last heartbeat and the changes of the last round.
+    It shows the age of the process's last report, and how much each job changed when it last ran.
     """
     found = select_one(
         """SELECT pid, detail,

@@ -163,7 +163,7 @@ def preview(record_id: str) -> ReplayPreview:
 
 
 def _row(table: str, image: Any) -> str:  # noqa: ANN401 -- an image as it came
-    """Return a text that states if the record's row exists in Postgres, and its key."""
+    """Return a text that states if the record's row exists in Postgres, and the key of the row."""
     known = fetch_value(
         "SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
         " WHERE n.nspname = 'retail' AND c.relkind = 'r' AND c.relname = %s",

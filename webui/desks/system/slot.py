@@ -28,10 +28,10 @@ FROM pg_replication_slots WHERE slot_name = %(slot)s
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """Debezium's slot. Numbers of bytes are None if Postgres has discarded WAL that it needs.
+    """Debezium's slot. Postgres keeps `retained_bytes` of WAL for the slot.
 
-    Postgres keeps `retained_bytes` of WAL for the slot. Debezium has not confirmed
-    `unconfirmed_bytes` of WAL.
+    `retained_bytes` is None if Postgres has discarded WAL that the slot needs. Debezium has not
+    confirmed `unconfirmed_bytes` of WAL.
     """
 
     slot_name: str

@@ -129,7 +129,7 @@ def _choices(
 ) -> list[RoleFilter]:
     """Return the filters "mine", "all", and one for each role with a task.
 
-    Each filter has its number of tasks.
+    Each filter has its number of tasks. There is no filter "mine" if `mine` has no role.
     """
     roles = sorted({number.role for number in found}, key=list(ROLES).index)
     tabs = [(MINE, gettext("Mine"), mine)] if mine else []

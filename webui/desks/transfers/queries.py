@@ -21,7 +21,8 @@ class TransferRow:
     """One transfer, from both of its rows; `mark` is its value in the sorted column.
 
     `due_by` is the day by which the rule for stuck transfers expects the receipt. `is_correctable`
-    and `is_asked_by_reader` are True if the person may correct the receipt, or has planned it.
+    is True if the person may correct the receipt. `is_asked_by_reader` is True if the person has
+    planned the transfer and it isn't shipped yet.
     """
 
     out_id: int
