@@ -17,11 +17,12 @@ HINTS_SHOWN: Final = 50
 
 @dataclass(frozen=True, slots=True)
 class EstimateCounts:
-    """Numbers of keys with an active policy: of all, by observed days, and by error.
+    """Numbers of keys with an active policy; `keys` counts all of them.
 
     A key without an observed day is `unknown`, or `guessed` if it has a rate. `under_a_week` means
-    1 to 6 observed days, `under_two_weeks` 7 to 13, and `learnt` 14 or more. The error is the mean
-    absolute deviation: `close` up to half of the rate, `rough` up to the rate, else `wild`.
+    1 to 6 observed days, `under_two_weeks` 7 to 13, and `learnt` 14 or more. `close`, `rough` and
+    `wild` count keys with a rate above 0 by the mean absolute deviation of their demand: up to half
+    of the rate, up to the rate, or more.
     """
 
     keys: int
@@ -38,7 +39,7 @@ class EstimateCounts:
 
 @dataclass(frozen=True, slots=True)
 class Gaps:
-    """Numbers of selling keys, which sold on two or more of the last 28 days.
+    """Numbers of selling keys: keys that sold on two or more days of today and the 28 days before.
 
     `selling` counts all of them, and `intermittent` those with intermittent demand.
     `intermittent_ewma` and `steady_tsb` count the keys with an unsuitable method.
@@ -135,7 +136,7 @@ ORDER BY g.gap_centidays DESC, g.inv_key LIMIT %(most)s
 def parameters(location: str, now_us: int) -> dict[str, Any]:
     """Return the SQL parameters of `hints` and `gaps`; an empty `location` selects all locations.
 
-    Both read the sales of today and of the 28 days before.
+    Both functions read the sales of today and of the 28 days before.
     """
     return {
         "location": location,

@@ -1,8 +1,9 @@
 """Search of products by words (decision 0046 and migration `0005_product_search`).
 
-Each word of a query must be the beginning of a word in code or name, or of the end of such a word.
-An end has three letters or more: `ket` and `tle` find `kettle`, and `le` doesn't. A search with
-`similar` also finds words that differ in one letter, if they have four letters or more.
+Each word of a query must be the beginning of a word in code or name, or of a suffix of such a word.
+Suffixes have three letters or more: `ket`, `tt` and `tle` find `kettle`, and `le` doesn't. A search
+with `similar` also finds names with a word that differs in one letter, if both words have four
+letters or more and no digit.
 """
 
 import unicodedata
@@ -38,7 +39,7 @@ def words_of(text: str) -> list[str]:
 
 
 def product_condition(words: list[str], *, similar: bool = False) -> tuple[str, dict[str, Any]]:
-    """Return the SQL condition for rows `p` of `retail.product` that match `words`; parameters.
+    """Return (SQL condition for the rows `p` of `retail.product` that match `words`, parameters).
 
     `words` come from `words_of`, so they need no escaping. Without words, the condition is false.
     """
@@ -59,7 +60,7 @@ LIMIT %(most)s
 
 
 def find_products(text: str, *, most: int, similar: bool = False) -> list[Found]:
-    """Return up to `most` products: the SKU `text`, names that begin with `text`, other matches."""
+    """Return up to `most` matches: the SKU `text`, then names that begin with it, then others."""
     return select(*products_query(text, most=most, similar=similar), Found)
 
 

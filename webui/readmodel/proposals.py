@@ -247,7 +247,7 @@ def reorder_conditions(view: str, location: str, supplier: str) -> list[str]:
     """Return SQL conditions for rows `r` of `app.reorder_proposal`, to be joined by AND.
 
     `view` is `open`, `snoozed`, `held` or `closed`. An empty `location` or `supplier` filters
-    nothing. The SQL reads the others as parameters of the same names.
+    nothing. For each filter that isn't empty, the SQL has a parameter of the same name.
     """
     where = [_VIEWS[view]]
     if location:

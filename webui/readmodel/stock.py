@@ -156,7 +156,7 @@ def stock_page(
 
 
 def _joined(order: Order, filters: Filters) -> str:
-    """Return SQL that joins `p` if the order needs it, and `il` if the filters need it."""
+    """Return SQL that joins the product if the order needs it, and the policy if a filter does."""
     policy = _POLICY if filters.supplier else ""
     return f"{_PRODUCT if order.column == 'item' else ''} {policy}"
 

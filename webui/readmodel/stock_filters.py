@@ -1,8 +1,8 @@
 """Filters and sort orders of the stock list, as conditions and expressions of SQL.
 
 Table aliases: `s` is `read_model.stock`, `p` `retail.product`, and `il` `retail.item_location`.
-Expressions use only columns of the index `stock_list`. So Postgres reads the table's rows only for
-the keys that a page shows.
+Expressions use only those columns of `s` that the index `stock_list` has. So Postgres reads the
+rows of `s` only for the keys that a page shows.
 """
 
 from collections.abc import Mapping
