@@ -139,10 +139,12 @@ def test_a_value_outside_its_limits_is_refused_and_stays_in_the_form(
 
 def test_who_saves_second_is_told_what_the_first_has_changed(ledger: psycopg.Connection) -> None:
     first, second = person("buyer", "ann"), person("buyer", "bob")
-    theirs = filled(second, auto_max="9.00")
+    theirs = filled(second, auto_max="x")
     first.post(POST, filled(first, auto_max=5))
+    mistyped = second.post(POST, theirs).content.decode()
+    [shown] = re.findall(r'name="shown" value="([^"]+)"', mistyped)
 
-    refused = second.post(POST, theirs)
+    refused = second.post(POST, theirs | {"auto_max": "9.00", "shown": html.unescape(shown)})
 
     assert refused.status_code == 409
     said = r"last by ann, \d{4}-\d\d-\d\d \d\d:\d\d UTC: automatic limit is €5\.00, was €0\.00"

@@ -109,6 +109,21 @@ def test_the_second_of_two_savers_learns_what_changed_and_keeps_his_input(
     assert terms(ledger)[1] == 2000
 
 
+def test_a_change_by_another_person_is_shown_also_after_a_mistyped_form() -> None:
+    client = person("buyer")
+    mistyped = filled(client, minimum_order="x")
+    services.set_supplier_terms(
+        services.SetSupplierTerms(code="ACME", minimum_order_minor=1000), actor="ann"
+    )
+
+    refused = save(client, mistyped)
+    [shown] = re.findall(r'name="shown" value="([^"]+)"', text(refused))
+    corrected = mistyped | {"minimum_order": "20.00", "shown": html.unescape(shown)}
+
+    assert refused.status_code == 422
+    assert save(client, corrected | {"command_id": str(uuid4())}).status_code == 409
+
+
 def test_every_changed_term_is_named_as_people_read_it() -> None:
     services.set_supplier_terms(
         services.SetSupplierTerms(code="ACME", is_active=False, order_days_mask=3, email="x@y.z")

@@ -4,8 +4,10 @@ A command id is generated when the form is rendered. The ledger stores the id, s
 one command, and both clicks get the same result.
 """
 
-from collections.abc import Callable, Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Final
 from uuid import UUID
 
@@ -53,6 +55,18 @@ class Refusal:
         """The person's input, for a page that no longer has the form of the command."""
         fields = [pair for pair in self.form.items() if pair[0] not in _HIDDEN and pair[1].strip()]
         return [(name.replace("_", " "), text) for name, text in fields]
+
+
+def shown_values(current: Mapping[str, object], refusal: Refusal | None) -> str:
+    """Return the JSON for the hidden field `shown`: the values that the person has seen.
+
+    A page shows the current values, also after a conflict. After any other refusal, the form keeps
+    the values of its first rendering. Otherwise a change that was made meanwhile by another person
+    would be overwritten without a conflict.
+    """
+    if refusal is None or refusal.status == HTTPStatus.CONFLICT:
+        return json.dumps(current)
+    return refusal.form.get("shown", "")
 
 
 def read_command(form: DecisionForm, actor: str) -> Command:

@@ -4,7 +4,6 @@ People with the right *manage orders* set the value up to which rules may order.
 right *decide prices* set if rules write prices. The page shows all other columns without a form.
 """
 
-import json
 from typing import Any, Final
 from uuid import uuid4
 
@@ -15,7 +14,7 @@ from webui.desks.stock.forms import PRICE_MODES, PolicyForm
 from webui.readmodel.explain import Policy
 from webui.readmodel.figures import money_text
 from webui.shell.commands import changed_text
-from webui.shell.desk import Refusal
+from webui.shell.desk import Refusal, shown_values
 
 _FIELDS_OF: Final = {
     MANAGE_ORDERS: ("auto_max_minor",),
@@ -33,8 +32,8 @@ def policy_card(
 ) -> dict[str, Any]:
     """Return the policy for the template, with a form if the person may change a column.
 
-    `policy_shown` holds the current values of these columns as JSON, also after a refusal. The
-    person sees these values. When the form is sent, the ledger compares them with the policy.
+    `policy_shown` holds the values of these columns that the person has seen, as JSON. When the
+    form is sent, the ledger compares them with the policy.
     """
     if policy is None:
         return {"policy": None}
@@ -48,7 +47,7 @@ def policy_card(
         "price_mode": PRICE_MODES[policy.price_mode],
         "price_modes": PRICE_MODES,
         "policy_form": fields if names else {},
-        "policy_shown": json.dumps(written),
+        "policy_shown": shown_values(written, refusal),
         "policy_refusal": refusal,
         "policy_command": uuid4(),
     }

@@ -1,6 +1,5 @@
 """The terms of a supplier, and the texts of the form that changes them."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Final
@@ -10,8 +9,8 @@ from ledger.kernel.rows import select_one
 from ledger.ordering.supplier_terms import COLUMNS, DAYS, days_of
 from webui.desks.suppliers.forms import TermsForm
 from webui.readmodel.figures import money_text
+from webui.shell.desk import Refusal, shown_values
 from webui.shell.fields import days_text
-from webui.shell.forms import Typed
 
 _TERMS: Final = f"SELECT {', '.join(COLUMNS)} FROM retail.supplier WHERE code = %(code)s"  # noqa: S608 -- names of the services
 
@@ -56,14 +55,16 @@ class ShownTerms:
     command_id: UUID
 
 
-def shown_terms(code: str, typed: Typed | None) -> ShownTerms | None:
+def shown_terms(code: str, refusal: Refusal | None) -> ShownTerms | None:
     """Return the terms of a supplier for its form, or None if no such supplier exists.
 
-    `typed` holds the texts of a refused form.
+    After a refusal, the form keeps the typed texts. `shown` has the terms that the person has seen.
+    The service compares them with the stored ones when the form is sent.
     """
     stored = select_one(_TERMS, {"code": code}, SupplierTerms)
     if stored is None:
         return None
+    typed = refusal.form if refusal else None
     texts = typed or {}
     ticked = days_of(stored.order_days_mask) if typed is None else TermsForm(typed).ticked_days
     return ShownTerms(
@@ -74,6 +75,6 @@ def shown_terms(code: str, typed: Typed | None) -> ShownTerms | None:
         email=texts.get("email", stored.email),
         address=texts.get("address", stored.address),
         week=[DayBox(day, day in ticked) for day in DAYS],
-        shown=json.dumps(asdict(stored)),
+        shown=shown_values(asdict(stored), refusal),
         command_id=uuid4(),
     )

@@ -62,7 +62,7 @@ def _show(request: HttpRequest, code: str, refusal: Refusal | None) -> HttpRespo
     measured = scorecards.measure(code, location, now)
     came = scorecards.receipts(code, location, now)
     cards = scorecards.cards(code, most=MOST_LOCATIONS)
-    terms = shown_terms(code, refusal.form if refusal else None)
+    terms = shown_terms(code, refusal)
     if terms is None and not came and not cards and not measured.settled.lines:
         return _unknown(request, code)
     bars = chart.distribution([receipt.centidays for receipt in came if receipt.has_goods])
