@@ -15,7 +15,7 @@ ELSEWHERE = {"connect-an-existing-postgres.md"}
 
 # Pages that take long. The other pages have the same kinds of steps and take less time.
 LONG = {
-    *("add-a-captured-table.md", "add-a-page.md"),
+    *("add-a-captured-table.md", "add-a-page.md", "add-a-replenishment-family.md"),
     *("add-a-topic-field.md", "change-a-record-incompatibly.md"),
 }
 

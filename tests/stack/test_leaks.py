@@ -1,6 +1,7 @@
 """No secret of a running stack leaves its process, even after Postgres was killed."""
 
 import httpx
+import pytest
 
 from deploy.leaks.search import search
 from tests.stack.running import RunningStack
@@ -13,6 +14,7 @@ def is_ready(stack: RunningStack) -> bool:
     return httpx.get(f"{url}/readyz", timeout=10).status_code == 200
 
 
+@pytest.mark.soak  # tests/deploy/test_leaks.py puts a secret into each kind of place
 def test_no_secret_is_logged_answered_or_given_away_when_postgres_is_killed(
     stack: RunningStack,
 ) -> None:

@@ -162,6 +162,7 @@ def test_a_run_of_another_log_is_refused(stack: RunningStack) -> None:
         refuse_other_log(stack.settings, replace(plan, ends=behind))
 
 
+@pytest.mark.soak  # tests/analytics/test_publication.py compares the states without a stack
 def test_it_holds_what_a_replay_gives_byte_for_byte_and_goes_on_there(
     stack: RunningStack, shop: Shop, tree: Path
 ) -> None:
