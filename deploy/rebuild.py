@@ -123,7 +123,7 @@ def refuse_truncated_source(settings: Connections) -> None:
     for number, first in kafka.start_offsets(*asked).items():
         if first > 0:
             message = (
-                f"{STOCK_EVENTS}[{number}] begins at {first}: the records before it are missing"
+                f"{STOCK_EVENTS}[{number}] begins at offset {first}: earlier records are missing"
             )
             raise StackError(message, repair=PREPARE)
     try:
@@ -134,10 +134,10 @@ def refuse_truncated_source(settings: Connections) -> None:
     for number, state in committed.items():
         if state.source_topic_id not in (None, source) or state.next_offset > ends[number]:
             message = (
-                f"{STOCK_EVENTS}[{number}] has the id {source} and ends at offset {ends[number]}, "
-                f"but the workers' state was folded from the id {state.source_topic_id} up to "
-                f"offset {state.next_offset}: the topic was recreated, and its former records are "
-                "lost"
+                f"{STOCK_EVENTS}[{number}] has the id {source} and ends at offset {ends[number]}. "
+                f"The workers' state was folded from a topic with id {state.source_topic_id}, up "
+                f"to offset {state.next_offset}. So the topic was recreated, and its former "
+                "records are lost"
             )
             raise StackError(message, repair=PREPARE)
 
@@ -158,7 +158,7 @@ def _paused(home: Home, report: Progress) -> Iterator[tuple[str, ...]]:
     stopped = service_commands.resume(home)
     report(f"{', '.join(name for name in names if name not in stopped)} run again")
     if stopped:
-        report(f"{', '.join(stopped)} stopped, as before")
+        report(f"{', '.join(stopped)} stay stopped, as before the rebuild")
 
 
 def _fingerprints(settings: Connections) -> tuple[States, str]:

@@ -139,8 +139,8 @@ def _missing(storage: Storage, source: Source, error: OSError) -> BrokenArchive:
     if source.file in {file.file for file in Manifest(storage).all_files()}:
         return _differs(storage, source, error.strerror or str(error))
     problem = (
-        f"{storage.at(source.file)} ({source.position_text}): no line lists this file any more: "
-        "the archive was compacted after this plan was made"
+        f"{storage.at(source.file)} ({source.position_text}): the manifest no longer lists this "
+        "file, because the archive was compacted after this plan was made"
     )
     return BrokenArchive(problem, KEPT, "start the same command again: it makes a new plan")
 

@@ -125,7 +125,7 @@ def _sum(path: Path, named: Range) -> tuple[int, int]:
     records, digest = 0, 0
     for row in read(path):
         if not named[0] <= row.offset < named[1]:
-            problem = f"holds offset {row.offset}, which its name excludes"
+            problem = f"holds offset {row.offset}, which is outside the range in the file's name"
             raise ValueError(problem)
         records, digest = records + 1, add(digest, hash_of(row))
     return records, digest

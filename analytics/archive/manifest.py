@@ -180,15 +180,15 @@ class Manifest:
         position = f"{self._position()}: partition {file.partition}, {file.file}"
         if file.previous_next_offset != end:
             problem = (
-                f"{position}: follows offset {file.previous_next_offset}, but the line before it "
-                f"ends at {end}: a line of offsets {min(end, file.previous_next_offset)} to "
+                f"{position}: follows offset {file.previous_next_offset}, but the previous line "
+                f"ends at {end}. So a line of offsets {min(end, file.previous_next_offset)} to "
                 f"{max(end, file.previous_next_offset)} was removed, doubled or moved"
             )
             raise self.storage.broken(problem)
         if file.previous_hash != known:
             problem = (
-                f"{position}: names the hash {file.previous_hash!r:.14} for the line before it, "
-                f"but that line (up to offset {end}) has the hash {known!r:.14}: it was changed"
+                f"{position}: names the hash {file.previous_hash!r:.14} of the previous line, but "
+                f"that line (up to offset {end}) has the hash {known!r:.14} and so was changed"
             )
             raise self.storage.broken(problem)
         self._check_offsets(file, position, end)
@@ -208,15 +208,15 @@ class Manifest:
     def _compare(self, head: Head) -> None:
         if self._read_to != head.bytes:
             problem = (
-                f"{self._name} has {self._read_to} bytes, {HEAD} covers {head.bytes}: "
-                f"the last lines are missing; next offsets by head {head.next_offsets()}, by "
-                f"manifest {self._head().next_offsets()}"
+                f"{self._name} has {self._read_to} bytes, but {HEAD} covers {head.bytes}: "
+                "the last lines are missing. Next offsets in the head: "
+                f"{head.next_offsets()}, in the manifest: {self._head().next_offsets()}"
             )
             raise self.storage.broken(problem)
         if head != self._head():
             problem = (
-                f"{self._name}: its {self._lines} lines differ from {HEAD}: a line or the head was "
-                f"changed; next offsets by head {head.next_offsets()}, by manifest "
+                f"{self._name}: the {self._lines} lines don't fit {HEAD}, so a line or the head "
+                f"was changed. Next offsets in the head: {head.next_offsets()}, in the manifest: "
                 f"{self._head().next_offsets()}"
             )
             raise self.storage.broken(problem)

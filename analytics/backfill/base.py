@@ -104,8 +104,8 @@ def _difference(plan: Plan, base: Plan) -> str:
         return "its archive doesn't state the id of its topic"
     if chosen.suppliers:
         return (
-            "the new run selects keys by supplier, which also needs the policy rows before the "
-            "base's end"
+            "the new run selects keys by supplier, so it also needs the policy rows before the "
+            "end of the base"
         )
     return ""
 
@@ -115,8 +115,8 @@ def _later_end(plan: Plan, base: Plan) -> str:
         if end > plan.ends.get(number, 0):
             wanted = plan.ends.get(number, 0)
             return (
-                f"it ends at offset {end} of partition {number}, later than {wanted}, where the "
-                "new run ends"
+                f"it ends at offset {end} of partition {number}, later than the new run, which "
+                f"ends at {wanted}"
             )
     return ""
 

@@ -83,7 +83,7 @@ def _orphans(run: Path, settled_s: float) -> Iterator[Orphan]:
     used = _used(run)
     for attempt in sorted((run / RESULTS).glob("*/*/attempt-*")):
         if attempt not in used and _newest_s(attempt) < settled_s:
-            yield _orphan(attempt, "no line of the run lists this attempt")
+            yield _orphan(attempt, "the run doesn't use the results of this attempt")
     for file in sorted([*(run / COMMITS).glob(".*.tmp"), *(run / COMMITS).glob("failed-*.json")]):
         if _newest_s(file) < settled_s:
             yield _orphan(file, "a killed task left it")

@@ -170,7 +170,7 @@ def refuse_changed(directory: Path, plan: Plan) -> None:
     path = directory / PLAN_FILE
     stored = path.read_bytes()
     if directory.name != plan.run or stored not in (_encoded(plan), _encoded(_moved(plan, stored))):
-        problem = f"{path} differs from the plan {plan.run} that these offsets of the archive give"
+        problem = f"{path} is not the plan {plan.run} that the archive gives for these offsets"
         raise damaged(directory, problem)
 
 

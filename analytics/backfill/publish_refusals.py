@@ -21,6 +21,7 @@ STEP: Final = (
 )
 TAIL_WAIT_S: Final = 3.0  # an archiver writes the head within milliseconds of a line
 _POLL_S: Final = 0.1
+_COMPLETE: Final = "compute a complete run: `inventory backfill run`"
 _NAMED: Final = 3  # number of files listed in a message about uncommitted files
 
 
@@ -54,10 +55,10 @@ def refuse_part(plan: Plan) -> None:
     rejected records of the complete history.
     """
     if plan.base is not None:
-        raise NotPublishable(partial_text(plan), step="`inventory backfill run` without --from")
+        raise NotPublishable(partial_text(plan), step=f"{_COMPLETE} without --from")
     if not plan.selection.is_all:
         problem = f"run {plan.run} holds {plan.selection.text()} only"
-        raise NotPublishable(problem, step="`inventory backfill run` without a filter")
+        raise NotPublishable(problem, step=f"{_COMPLETE} without a filter")
 
 
 def refuse_other_rules(plan: Plan) -> None:
@@ -87,8 +88,8 @@ def refuse_other_log(settings: Connections, plan: Plan) -> None:
     topic_id = kafka.topic_id(*topic)
     if topic_id != plan.source_topic_id:
         problem = (
-            f"run {plan.run} read the {STOCK_EVENTS} with id {plan.source_topic_id}, the broker's "
-            f"topic has id {topic_id}: the topic was deleted and recreated"
+            f"run {plan.run} read the {STOCK_EVENTS} with id {plan.source_topic_id}, but the "
+            f"broker's topic has id {topic_id}: the topic was deleted and recreated"
         )
         raise NotPublishable(problem)
     first = kafka.start_offsets(*topic, settings.partitions)

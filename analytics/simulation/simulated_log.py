@@ -130,8 +130,7 @@ def applied_or_raise(folded: FoldResult, log: SimulatedLog, table: str) -> KeySt
         return folded.state
     detail = f", {folded.detail}" if isinstance(folded, Refused) else ""
     message = (
-        "the simulation made a row that the fold did not apply, which is a defect of the "
-        f"simulation: key {log.key}, offset {log.offset - 1}, table {table}: "
-        f"{folded.verdict}{detail}"
+        "the simulation has a defect: the fold did not apply a simulated row. Key "
+        f"{log.key}, offset {log.offset - 1}, table {table}, verdict {folded.verdict}{detail}"
     )
     raise ValueError(message)

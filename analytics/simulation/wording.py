@@ -62,11 +62,12 @@ def assumption_line(report: Report) -> str:
     is_every_day = chosen.order_days_mask == EVERY_DAY
     days = "every day" if is_every_day else " ".join(chosen.as_json()["order_days"])
     is_past = chosen.lead_times == HISTORY
-    lead = "drawn from the supplier's past ones, else the policy's" if is_past else "the policy's"
+    past = "drawn from the supplier's past lead times, or from the policy if there are none"
+    lead = past if is_past else "from the policy"
     parameters = (
         "the latest in the log"
         if chosen.parameters == LATEST
-        else "those of the log, at their times"
+        else "those in force at each time of the log"
     )
     return "; ".join(
         (
@@ -120,7 +121,7 @@ def _off_note(report: Report) -> str:
 
 def _demand(report: Report) -> str:
     if report.assumptions.demand != ESTIMATED:
-        return "recorded sales only, a lower bound wherever history was out of stock"
+        return "recorded sales only, which is too low for times without stock"
     units = report.outcome(PAST).estimated_units
     return f"recorded sales and {counted_text(units, 'unit')} estimated for times without stock"
 
@@ -144,6 +145,6 @@ def notes(report: Report) -> Iterator[str]:
     minutes = report.approval_minutes()
     if minutes is not None and minutes != report.assumptions.approval_minutes:
         yield (
-            f"in history half of the needs were ordered within {minutes:,} min; "
+            f"in history, half of the needs were ordered within {minutes:,} min; "
             f"--approval-minutes {minutes} simulates that"
         )

@@ -43,7 +43,9 @@ class NotCaughtUp(RuntimeError):
     """
 
     def __init__(self, behind: dict[str, Any], timeout_s: float) -> None:
-        super().__init__(f"not caught up after {timeout_s:g} s: {behind}")
+        super().__init__(
+            f"the pipeline has not processed all changes after {timeout_s:g} s: {behind}"
+        )
         self.behind = behind
         self.timeout_s = timeout_s
 

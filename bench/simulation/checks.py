@@ -58,7 +58,7 @@ class Violation(Exception):
 
 def violated(promise: str, seen: object) -> NoReturn:
     """Raise `Violation` with the guarantee and the observed value."""
-    problem = f"{promise}: {seen}"
+    problem = f"this guarantee does not hold: {promise}; seen: {seen}"
     raise Violation(problem)
 
 
@@ -160,7 +160,8 @@ class Visible:
         starts = {row["start_us"] for row in document["rows"]}
         if encode_level(state, starts) != content:
             violated(
-                f"level of {key}@{state.position.offset} is that of one pass", content.decode()
+                f"level of {key}@{state.position.offset} equals that of a single pass",
+                content.decode(),
             )
         retained = retained_in(record.headers)
         if retained != (len(state.windows) if starts < state.windows.keys() else None):
@@ -194,7 +195,7 @@ class Visible:
         if record.key != window_key(key, row.start_us):
             violated(f"row {key}@{row.start_us} has its own record key", record.key)
         if self._true_state(key, position).windows.get(row.start_us) != row:
-            violated(f"row {key}@{row.start_us} is that of one pass", row)
+            violated(f"row {key}@{row.start_us} equals that of a single pass", row)
         self.rows[key, row.start_us] = row
         if position.offset == self.positions.get(key):
             written.setdefault(key, set()).add(row.start_us)
@@ -205,13 +206,15 @@ class Visible:
             late = decode_late(content)
             at = self._offset(late.origin)
             if self.truth.late.get(at) != late or record.key != late.inv_key.encode():
-                violated(f"{late.origin.id} is late as in one pass", (record.key, late))
+                violated(f"{late.origin.id} is late as in a single pass", (record.key, late))
             self.late.add(at)
             return
         rejection = decode_rejection(content)
         at = self._offset(rejection.origin)
         if self.truth.rejected.get(at) != rejection or record.key != rejection.key:
-            violated(f"{rejection.origin.id} is rejected as in one pass", (record.key, rejection))
+            violated(
+                f"{rejection.origin.id} is rejected as in a single pass", (record.key, rejection)
+            )
         self.rejected.add(at)
 
     def _decision(self, record_key: bytes | None, event: ReorderEvent | PriceEvent) -> None:
@@ -219,7 +222,10 @@ class Visible:
         history = self.truth.outputs.get(output.id, {})
         decided_at = [at for at, known in history.items() if known == output]
         if not decided_at:
-            violated(f"decision {output.id} revision {output.revision} is that of one pass", output)
+            violated(
+                f"decision {output.id} revision {output.revision} equals that of a single pass",
+                output,
+            )
         key, at = self.truth.keys[output.id], self._offset(event.at.origin)
         if not decided_at[0] <= at <= self.positions.get(key, -1):
             violated(f"{output.id} is no older and no newer than its level", at)
@@ -260,7 +266,7 @@ class Visible:
         ring_from = progress.ring_from
         marks = (progress.newest_commit_us, progress.highest_lsn, progress.streamed, ring_from)
         if at >= len(self.truth.marks) or marks != self.truth.marks[at]:
-            violated(f"progress {at} has the marks of one pass", marks)
+            violated(f"progress {at} has the marks of a single pass", marks)
         self.check_complete(at)
 
     def check_complete(self, before: int) -> None:
@@ -304,7 +310,7 @@ def check_published(owned: OwnedPartition, visible: Visible, shown: dict[InvKey,
         if at < shown.get(key, -1):
             violated(f"published positions of {key} never go back", state.position)
         if state != visible.truth.states.get(key, {}).get(at):
-            violated(f"published state of {key}@{at} is that of one pass", state)
+            violated(f"published state of {key}@{at} equals that of a single pass", state)
         shown[key] = at
     _check_as_of(owned, visible.truth, shown)
 

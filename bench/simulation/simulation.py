@@ -341,7 +341,10 @@ class Simulation:
             owner = self.processes[self._assigned_to[partition]]
             owned = owner.ownership.ready.get(partition)
             if owned is None or dict(owned.published.items()) != truth.partition.states:
-                violated(f"partition {partition} shows one pass", owned and owned.published)
+                violated(
+                    f"partition {partition} shows the states of a single pass",
+                    owned and owned.published,
+                )
             if self._watched.has_lost:
                 with suppress(LogMismatch):
                     left.check_restore(partition, truth)

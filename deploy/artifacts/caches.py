@@ -34,7 +34,7 @@ def cache_root() -> Path:
         if _can_be_ours(candidate):
             return candidate
     tried = ", ".join(map(str, candidates))
-    message = f"none of {tried} can be written; nothing was fetched"
+    message = f"no directory for the cache is writable (tried: {tried}); nothing was fetched"
     raise StackError(message, repair='INVENTORY_CACHE="$(mktemp -d)" make demo')
 
 

@@ -71,7 +71,7 @@ def ensure(progress: Callable[[str], None] = lambda _: None) -> Artifacts:
     if found:
         return found
     cache_root().mkdir(parents=True, exist_ok=True)
-    progress("fetching the JVM parts with Maven, about 60 MB")
+    progress("downloading Kafka, Connect and Debezium with Maven, about 60 MB")
     with tempfile.TemporaryDirectory(dir=cache_root(), prefix=".fetch-") as scratch:
         download(Path(scratch))
         verify(Path(scratch))
@@ -110,7 +110,8 @@ def download(out: Path) -> None:
         command, env=environment, capture_output=True, text=True, errors="replace", check=False
     )
     if result.returncode:
-        message = f"Maven could not fetch the JVM parts:\n{(result.stdout + result.stderr)[-1500:]}"
+        problem = (result.stdout + result.stderr)[-1500:]
+        message = f"Maven could not download Kafka, Connect and Debezium:\n{problem}"
         raise StackError(message, repair=" ".join(command))
 
 
@@ -140,9 +141,8 @@ def verify(root: Path) -> None:
     if wrong:
         name = wrong[0]
         message = (
-            f"{len(wrong)} fetched files differ from {CHECKSUMS.name}; first {name}: "
-            f"expected {expected.get(name, 'no such file')}, found {found.get(name, 'nothing')}; "
-            "none was kept"
+            f"{len(wrong)} downloaded files differ from {CHECKSUMS.name}. The first is {name}: "
+            f"expected {expected.get(name, 'no such file')}, found {found.get(name, 'nothing')}"
         )
         raise ChecksumMismatch(message, repair="make artifacts-list  # after reading the change")
 

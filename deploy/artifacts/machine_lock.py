@@ -44,8 +44,8 @@ def _wait_for(turn: TextIO, name: str) -> None:
                 pid = turn.read() or "unknown"
                 message = (
                     f"process {pid} of another clone has held the lock {name} for more than "
-                    f"{_WAIT_S / 60:.0f} min. The earlier installation was kept. If it hangs, end "
-                    "it first."
+                    f"{_WAIT_S / 60:.0f} min. The earlier installation was kept. If the process "
+                    "hangs, end it first."
                 )
                 raise StackError(message, repair="make install") from None
             time.sleep(_POLL_S)

@@ -37,9 +37,9 @@ class Program:
 
 
 JAVA: Final = Program("java", "openjdk-17-jre-headless", "runs the broker and Connect")
-MAVEN: Final = Program("mvn", "maven", "fetches the broker, Connect and Debezium")
-CHROMIUM: Final = Program("chromium", "chromium", "drives the pages in the browser tests")
-SETPRIV: Final = Program("setpriv", "util-linux", "ties child processes to the supervisor")
+MAVEN: Final = Program("mvn", "maven", "downloads the broker, Connect and Debezium")
+CHROMIUM: Final = Program("chromium", "chromium", "opens the pages in the browser tests")
+SETPRIV: Final = Program("setpriv", "util-linux", "ends child processes when the supervisor ends")
 
 
 def find(program: Program) -> str | None:

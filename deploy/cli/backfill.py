@@ -155,9 +155,7 @@ def _base(name: str) -> Any:  # noqa: ANN401 -- its class is imported only by co
 
     found = last_proven()
     if found is None:
-        message = (
-            "no proof without a difference is recorded for this code's rules; nothing was computed"
-        )
+        message = "no equal proof is recorded for the rules of this code; nothing was computed"
         raise StackError(message, repair="inventory backfill prove")
     return base_of(proofs_dir(_settings()), found)
 
@@ -202,7 +200,8 @@ def compact(*, json: Json = False) -> None:
     with requested_archive(archive, timeout_s=RELEASED_S) as is_held:
         if not is_held:
             message = (
-                f"{archive}: an archiver kept its lock for {RELEASED_S:.0f} s; nothing changed"
+                f"{archive}: an archiver has held the lock of this archive for {RELEASED_S:.0f} s; "
+                "nothing was changed"
             )
             raise StackError(message, repair="inventory down && inventory backfill compact")
         done = merge(archive, progress=output.errors.print)

@@ -101,7 +101,7 @@ def diff(
         option_checks.check_choice("--by", dimension, DIMENSIONS)
     if key is not None:
         if out is not None or html is not None:
-            message = "--key shows one key; --out and --html write the complete difference"
+            message = "--key shows one key, so it can't be used with --out or --html"
             raise typer.BadParameter(message)
         _show_key((a, b), key, tuple(code or ()), python, json=json)
     _compare((a, b), _Shown(tuple(dict.fromkeys(by)), limit, offset, json), out, html)
@@ -264,7 +264,7 @@ def _show_key(
     if json:
         output.as_json({"key": key, "equal": True} if found is None else found.as_json())
     elif found is None:
-        output.console.print(f"{key}: both sides decide alike")
+        output.console.print(f"{key}: both sides made the same decisions")
     else:
         _print_key(found)
     raise typer.Exit(0 if found is None else 1)

@@ -196,7 +196,7 @@ def origin_of(
     refuse_other_project(code)
     if not changes and (where or revision is not None):
         option = "--where" if where else "--revision"
-        message = f"{option} without --set: nothing would be changed"
+        message = f"{option} needs --set, which names the new values; nothing was computed"
         raise StackError(message)
     overlay = (rule_of(changes, where or ()),) if changes else ()
     return Origin(code, ref, overlay, revision)
@@ -281,8 +281,8 @@ def refuse_earlier_tree(tree: Path) -> None:
     """
     if not (tree / "analytics" / "archive" / "names.py").is_file():
         message = (
-            f"{tree}: a source tree of an earlier release, which can't read this archive; merge "
-            "this release into it; nothing was computed or published"
+            f"{tree}: this source tree is of an earlier release, which can't read this archive. "
+            "Nothing was computed or published. Merge this release into the tree"
         )
         raise StackError(message)
 

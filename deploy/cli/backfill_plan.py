@@ -88,7 +88,7 @@ def _print(found: "Planned", command: str) -> None:
     if found.effect is not None:
         effect = found.effect
         keys = counted_text(effect.keys_changed, "key")
-        text = f"{effect.rows_changed:,} of {effect.rows:,}, of {keys}"
+        text = f"{effect.rows_changed:,} of {effect.rows:,}, for {keys}"
         rows.append(("policy rows that change", text))
     rows.append(("can be published", "no" if found.problems else "yes"))
     rows += [("", problem) for problem in found.problems]

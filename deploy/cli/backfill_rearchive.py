@@ -84,7 +84,7 @@ def _moved(archive: Path, *, yes: bool) -> Path:
     """Move the archive away. Return its new path."""
     if not yes:
         message = (
-            f"{archive} would be moved away, and its runs could not be published any more; "
+            f"{archive} would be moved away, and runs computed from it could not be published; "
             "nothing was moved"
         )
         raise StackError(message, repair=_REARCHIVE)
@@ -99,7 +99,10 @@ def _moved(archive: Path, *, yes: bool) -> Path:
     _refuse_truncated(options.settings_for(options.ARCHIVED))
     former = move_archive_away(archive, timeout_s=RELEASED_S)
     if former is None:
-        message = f"{archive}: an archiver kept its lock for {RELEASED_S:.0f} s; nothing was moved"
+        message = (
+            f"{archive}: an archiver has held the lock of this archive for {RELEASED_S:.0f} s; "
+            "nothing was moved"
+        )
         raise StackError(message, repair=f"inventory down && {_REARCHIVE}")
     return former
 
@@ -121,8 +124,8 @@ def _refuse_truncated(settings: "Connections") -> None:
     lost = {number: offset for number, offset in first.items() if offset}
     if lost:
         message = (
-            f"{STOCK_EVENTS} lacks its first records, so the archive could not be written again; "
-            f"nothing was moved; first offsets by partition: {lost}"
+            f"{STOCK_EVENTS} lacks its first records, so the archive can't be written from it "
+            f"again. Nothing was moved. First offsets by partition: {lost}"
         )
         raise StackError(message)
 
@@ -196,7 +199,7 @@ def _compared(
     from analytics.archive.manifest import Manifest  # noqa: PLC0415 -- loads the file format
     from analytics.archive.rebuilt import compare  # noqa: PLC0415 -- as above
 
-    output.errors.print(f"{former}: compared with {archive}")
+    output.errors.print(f"comparing {former} with {archive}")
     return list(compare(_read(former) if parts is None else parts, Manifest(archive)))
 
 
@@ -211,6 +214,6 @@ def _print(found: "Sequence[Rebuilt]", *, json: bool) -> None:
     output.table("former archive and the present one, at the same offsets", _COLUMNS, table)
     for row in rows:
         for problem in row["problems"]:
-            output.console.print(f"former file not read: {problem}")
+            output.console.print(f"file of the former archive not read: {problem}")
     shown = ", ".join(f"{number} {verdict}" for verdict, number in counts.items())
     output.console.print(f"partitions: {shown or 'none'}")

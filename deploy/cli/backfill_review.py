@@ -180,14 +180,14 @@ def _next_steps(found: "Review") -> list[tuple[str, str]]:
     """
     digest, number = found.digest[:_SHOWN_CHARS], found.revision
     if found.verdict == "waiting":
-        return [("next", f"another person: inventory backfill approve {digest}")]
+        return [("next, by another person", f"inventory backfill approve {digest}")]
     if found.verdict != "approved":
         return [("next", "inventory backfill reviews")]
     return [
-        ("in the source tree of its rules", f"inventory backfill publish {number} --code ."),
+        ("in the source tree of the new rules", f"inventory backfill publish {number} --code ."),
         (
             "after the publication",
             f"inventory backfill shadow {number} --code . --approval {digest}",
         ),
-        ("at last", f"inventory backfill cutover {number} --approval {digest}"),
+        ("finally", f"inventory backfill cutover {number} --approval {digest}"),
     ]

@@ -39,7 +39,7 @@ def run(only: str, *, json: bool) -> bool:
     else:
         left_out = f", {len(skipped)} skipped" if skipped else ""
         output.plain(
-            f"every check passed in {good} of {counted_text(len(outcomes), 'row')}{left_out}"
+            f"every check passed in {good} of {counted_text(len(outcomes), 'case')}{left_out}"
         )
     return good == len(outcomes)
 
@@ -104,7 +104,7 @@ def _outcomes(stack: "StackUnderTest", faults: "tuple[Fault, ...]") -> "Iterator
     for outcome in every_fault.run(stack, faults, progress):
         yield outcome
         if not outcome.ok and stack.status()["exit_code"] != 0:
-            progress(f"{outcome.fault}: the stack has problems; a new one is started")
+            progress(f"{outcome.fault}: the stack has problems, so a new stack is started")
             stack.inventory("reset", "--yes")
             _start(stack)
     found = every_fault.search_everything(stack)

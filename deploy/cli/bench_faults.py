@@ -48,7 +48,7 @@ def bench_faults(
     kinds: Annotated[
         str, typer.Option(help="Kinds of faults to choose from, separated by commas.")
     ] = "kill,kill-all,freeze,sinks,connect,broker",
-    freeze: Annotated[float, typer.Option(help="Seconds that a process stays frozen.")] = 20.0,
+    freeze: Annotated[float, typer.Option(help="Seconds for which a process is suspended.")] = 20.0,
     every: Annotated[
         float | None,
         typer.Option(

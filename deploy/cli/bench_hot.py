@@ -22,8 +22,9 @@ def bench_hot(
     items: Annotated[
         str,
         typer.Option(
-            help="How many different items are sold: 1,10000 measures one item, then 10000 items. "
-            "Each number is measured twice on the stack and twice on the table with the trigger."
+            help="Numbers of different items: 1,10000 measures one item, then 10000 items. Each "
+            "number is measured twice on the stack, and twice on a table whose trigger updates "
+            "the stock."
         ),
     ] = "1,10000",
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,

@@ -97,8 +97,8 @@ def sales(
     hops: Annotated[
         int,
         typer.Option(
-            help="Number of rows for each length of time: hour, 24 hours, 7 days. Each row covers a"
-            " time of this length. It ends ten minutes later than the time of the row before."
+            help="Number of rows for each length: hour, 24 hours, 7 days. Each row has the units of"
+            " one time of this length. The times of two successive rows end ten minutes apart."
         ),
     ] = 6,
     json: Json = False,

@@ -76,8 +76,8 @@ def _secret(what: str, name: str) -> str:
         found = sys.stdin.readline().rstrip("\r\n")
     if not found:
         message = (
-            f"no {what} of {name} was given; nothing was written. Type it at the prompt; a script "
-            "passes the password, and then a one-time code, as lines of standard input"
+            f"no {what} of {name} was given; nothing was written. Type the {what} at the prompt. A "
+            "script passes the password, and then a one-time code, as lines of standard input"
         )
         raise StackError(message)
     return found

@@ -107,7 +107,8 @@ def add(
     places = _places(store, region, everywhere=everywhere or (is_company and not (store or region)))
     if service:
         accounts.add_service(name=name, roles=role or (), places=places, actor=_me())
-        output.console.print(f"{name} may have tokens: inventory people token {shlex.quote(name)}")
+        command = f"inventory people token {shlex.quote(name)}"
+        output.console.print(f"{name} was added; `{command}` creates a token")
         return
     _print_link(accounts.add_person(name=name, roles=role or (), places=places, actor=_me()), url)
 
@@ -209,8 +210,8 @@ def end_sessions(name: Name) -> None:
     """End all sessions and tokens of an account. The password stays valid."""
     ended = _accounts().end_sessions_of(name=name, actor=_me())
     output.console.print(
-        f"{counted_text(ended, f'session of {name} has', f'sessions of {name} have')} ended, and "
-        "all tokens; the person may log in again"
+        f"{counted_text(ended, f'session of {name} has', f'sessions of {name} have')} ended; "
+        "all tokens have ended, too; the person may log in again"
     )
 
 
@@ -235,8 +236,8 @@ def token(
     )
     output.plain(new.token)
     output.errors.print(
-        f"token {new.id} of {name} for {', '.join(new.scopes)},"
-        f" until {new.expires_at:%Y-%m-%d %H:%M} UTC; it is not shown again"
+        f"token {new.id} of {name} has the scopes {', '.join(new.scopes)} and expires at "
+        f"{new.expires_at:%Y-%m-%d %H:%M} UTC; copy its text now: no command shows it again"
     )
 
 
@@ -305,7 +306,7 @@ def _typed_password(name: str) -> str:
     if not sys.stdin.isatty():
         return sys.stdin.readline().rstrip("\r\n")
     first = getpass("Password: ")
-    if getpass("The same again: ") != first:
+    if getpass("Password again: ") != first:
         message = "the two passwords differ; none was set"
         raise StackError(message, repair=f"inventory people password {shlex.quote(name)}")
     return first
@@ -331,7 +332,7 @@ def _print_link(invitation: Any, url: str) -> None:  # noqa: ANN401 -- its class
     """
     output.plain(urljoin(url or _web_address(), invitation.path))
     output.errors.print(
-        f"{invitation.name} sets a password with this link, once,"
+        f"{invitation.name} can set a password with this link once,"
         f" until {invitation.expires_at:%Y-%m-%d %H:%M} UTC"
     )
 

@@ -34,8 +34,8 @@ ORDER BY seen_at DESC, r.id LIMIT %(limit)s
 _ONE: Final = f"SELECT {_COLUMNS}, key, value FROM {_FROM} WHERE r.id = %(id)s"  # noqa: S608 -- constants
 _WARNING: Final = """\
 Workers count a replayed record as new. If ledger and workers agree already, the record has been
-counted, and a replay would count it twice: dismiss it instead. Nothing was sent; add --yes to send.
-Afterwards run `inventory verify`."""
+counted, and a replay would count it twice: dismiss it instead. Nothing was sent. To send, add
+--yes, and afterwards run `inventory verify`."""
 
 rejected = typer.Typer(
     help="Rejected records: the rules could not apply them.", no_args_is_help=True

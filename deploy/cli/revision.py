@@ -203,7 +203,8 @@ def retire(
     number: Number,
     *,
     delete: Annotated[
-        bool, typer.Option(help="Delete its topics, consumer group and files, too.")
+        bool,
+        typer.Option(help="Also delete the topics, consumer group and files of this revision."),
     ] = False,
 ) -> None:
     """Stop the workers of a revision that isn't the deciding one."""
@@ -211,5 +212,5 @@ def retire(
     from deploy.revisions.retire import retire as end  # noqa: PLC0415 -- ends processes
 
     end(Home(default_home()), settings, number, delete=delete)
-    gone = "workers, topics, group and files are gone" if delete else "its workers are stopped"
-    output.console.print(f"logic revision {number}: {gone}")
+    deleted = "; its topics, consumer group and files are deleted" if delete else ""
+    output.console.print(f"workers of logic revision {number} are stopped{deleted}")

@@ -61,9 +61,9 @@ def ignore_signals() -> None:
 def _mount(base: Path) -> str:
     """Mount a tmpfs of up to 6 GB at `base`. Return "", or the reason if that is impossible."""
     if os.geteuid() != 0:
-        return "only root may mount a small disk for it"
+        return "only root may mount the small disk that this fault needs"
     problem = _command("mount", "-t", "tmpfs", "-o", _DISK, "none", str(base))
-    return f"this machine mounts no small disk for it: {problem}" if problem else ""
+    return f"the small disk for this fault can't be mounted: {problem}" if problem else ""
 
 
 def _command(*parts: str) -> str:

@@ -106,7 +106,7 @@ def _form(*, as_csv: bool, json: bool, parquet: Path | None) -> Form:
     given = {"--csv": as_csv, "--json": json, "--parquet": parquet is not None}
     chosen = [name for name, is_given in given.items() if is_given]
     if len(chosen) > 1:
-        message = f"{' and '.join(chosen)} together: expected one of them"
+        message = f"{' and '.join(chosen)} together: expected one of these options"
         raise StackError(message)
     return Form(as_csv, json, parquet)
 

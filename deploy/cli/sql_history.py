@@ -54,7 +54,7 @@ def query(source: Source, statement: str, name: str, form: Form) -> None:
         StackError: both are given, the statement is refused, or statements in the shell failed.
     """
     if statement and name:
-        message = f"a statement and --question {name}: expected one of them"
+        message = f"got a statement and --question {name}: expected only one; nothing was queried"
         raise StackError(message)
     with refusals():
         asked = statement
@@ -70,7 +70,7 @@ def query(source: Source, statement: str, name: str, form: Form) -> None:
             _refuse_form(form)
             failed = Shell(duck, history).run()
     if failed:
-        message = f"{failed} statements failed; their messages are above"
+        message = f"{counted_text(failed, 'statement')} failed; see the messages above"
         raise StackError(message)
 
 
@@ -94,11 +94,12 @@ def session(source: Source) -> Iterator[tuple[DuckHistory, History]]:
     settings = Connections(home=default_home())
     history = open_history(settings, source.request, written)
     if history.run is None and source.run != _NO_RUN:
-        output.errors.print("no run yet, so only the tables of the log: inventory backfill run")
+        step = "`inventory backfill run` computes the others"
+        output.errors.print(f"no run exists yet, so only the tables of the log are there; {step}")
     if history.run is not None:
         newest = directory_of(runs_dir(settings), source.run).name
         if newest != history.run:
-            output.errors.print(f"run {newest} is unfinished; the rows are of run {history.run}")
+            output.errors.print(f"run {newest} is unfinished; the tables show run {history.run}")
     duck = DuckHistory(history.files, history.spill)
     try:
         yield duck, history

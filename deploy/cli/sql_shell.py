@@ -20,11 +20,11 @@ _PROMPT: Final = "history> "
 _CONTINUED: Final = "     ...> "
 _HELP: Final = (
     ("SELECT …;", "run a statement; it may have several lines and ends with ;"),
-    (".tables", "list the tables with their rows"),
+    (".tables", "list the tables, each with its number of rows"),
     (".schema TABLE", "list the columns of a table"),
     (".questions", "list the questions"),
     (".ask NAME", "answer a question"),
-    (".quit", "end"),
+    (".quit", "end the shell"),
 )
 
 

@@ -229,8 +229,8 @@ def hold(
     from deploy.stack import service_commands  # noqa: PLC0415 -- loads what every part needs to run
 
     service_commands.hold(_home(), name, release=release)
-    how = "is repaired again" if release else "gets no repairs, even if it doesn't answer"
-    output.console.print(f"{name} {how}")
+    how = "again repairs" if release else "no longer repairs"
+    output.console.print(f"the supervisor {how} {name} when {name} doesn't answer")
 
 
 def move(
@@ -251,7 +251,7 @@ def move(
     else:
         output.console.print(
             f"copied to {target}; commands use the copy from now on. A link can't replace "
-            f"{home.path}. It keeps the old files, and its link {MOVED_TO!r} leads to the copy"
+            f"{home.path}, which keeps the old files. Its link {MOVED_TO!r} leads to the copy"
         )
 
 
@@ -373,7 +373,7 @@ def reset(
     for path in home.contents():
         output.console.print(f"  {path}")
     if not home.contents():
-        output.console.print(f"nothing in {home.path}")
+        output.console.print(f"no files in {home.path}; nothing was deleted")
         return
     if not (home.path / "supervisor.lock").exists():
         message = f"{home.path} was not created by `inventory up`; nothing was deleted"

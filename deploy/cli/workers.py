@@ -103,7 +103,7 @@ def stop(name: Annotated[str, typer.Argument(help="Name of a worker, like worker
     from deploy.stack import service_commands  # noqa: PLC0415 -- loads what every part needs to run
 
     seconds = service_commands.stop(_home(), name)
-    output.console.print(f"{name} stopped, the others serve all partitions after {seconds:.1f} s")
+    output.console.print(f"{name} stopped; the others serve all partitions after {seconds:.1f} s")
 
 
 @workers.command()
@@ -112,7 +112,7 @@ def start(name: Annotated[str, typer.Argument(help="Name of a worker, like worke
     from deploy.stack import service_commands  # noqa: PLC0415 -- loads what every part needs to run
 
     seconds = service_commands.start(_home(), name)
-    output.console.print(f"{name} runs, all partitions are served after {seconds:.1f} s")
+    output.console.print(f"{name} runs; workers serve all partitions after {seconds:.1f} s")
 
 
 @workers.command()

@@ -48,4 +48,4 @@ def _checked(directory: Path) -> str:
         checked_content(directory, file.source)
         read += 1
     sizes = counted_text(len(files), "file has its listed size", "files have their listed sizes")
-    return f"{sizes}; {read} read, with listed checksums"
+    return f"{sizes}; checksums of the newest {counted_text(read, 'file')} verified"

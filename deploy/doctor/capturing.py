@@ -78,7 +78,8 @@ def slot(home: Home) -> Row:
         seen, by, damage = slot_of(connection), paused_by(connection), damage_of(connection)
     if seen is None:
         return Failure.LOST_SLOT.row(f"{SLOT} does not exist")
-    found = f"active {seen.active}, {seen.wal_status}, {seen.behind} bytes behind"
+    reader = "read by Debezium" if seen.active else "not read"
+    found = f"{reader}, WAL {seen.wal_status}, {seen.behind} bytes behind"
     if seen.wal_status == "lost":
         return Failure.LOST_SLOT.row(found)
     if seen.active and seen.wal_status in _KEPT and seen.behind < _RETAINED_BYTES:
@@ -101,7 +102,8 @@ def connector(home: Home) -> Row:
     finally:
         client.close()
     same = held == config_of(variables["INVENTORY_READ_DATABASE_URL"])
-    found = f"{state.connector}, task {state.task}, definition {'equal' if same else 'differs'}"
+    definition = "as in this code" if same else "differs from this code"
+    found = f"{state.connector}, task {state.task}, definition {definition}"
     if by:
         return Failure.CONNECTOR_PAUSED.row(f"{found}; paused by {by}")
     if damage:

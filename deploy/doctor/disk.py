@@ -21,7 +21,7 @@ def disk(home: Home) -> Row:
     found += f"; {refused}" if refused else ""
     way = room.repair(home, room.larger_disk(home), free)
     if not way:
-        found += f"; deleting unread files would free too little, and {room.nowhere(home)}"
+        found += f"; `inventory prune` would free too little, and {room.nowhere(home)}"
     kind = Failure.FULL_DISK if is_full else Failure.LITTLE_DISK
     return kind.row(found, repair=way)
 

@@ -62,7 +62,7 @@ def _program(program: Program, *, mild: bool) -> Callable[[Home], Row]:
         if path is not None:
             return ok(program.name, path)
         kind = Failure.NO_OPTIONAL_PROGRAM if mild else Failure.NO_PROGRAM
-        found = f"missing: {program.purpose}"
+        found = f"missing: it {program.purpose}"
         return kind.row(found, name=program.name, repair=program.repair)
 
     return check
@@ -72,7 +72,7 @@ def jvm_parts(_home: Home) -> Row:
     """Check that broker, Connect and Debezium are fetched and unchanged."""
     parts = fetch.present()
     if parts is None:
-        return Failure.NO_JVM_PARTS.row("not fetched")
+        return Failure.NO_JVM_PARTS.row("not downloaded")
     try:
         fetch.verify(parts.root)
     except fetch.ChecksumMismatch as error:
@@ -99,7 +99,7 @@ def memory(home: Home) -> Row:
     lines = Path("/proc/meminfo").read_text(encoding="utf-8").splitlines()
     kilobytes = next(int(line.split()[1]) for line in lines if line.startswith("MemAvailable"))
     available = kilobytes * 1024 / _GB
-    found = f"{available:.1f} GB available, the stack takes up to {_MEMORY_GB:.0f}"
+    found = f"{available:.1f} GB available; the stack needs up to {_MEMORY_GB:.0f} GB"
     # A running stack has its memory already, so less may be available.
     if available >= _MEMORY_GB or read_runtime(home).running:
         return ok("memory", found)

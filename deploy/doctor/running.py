@@ -26,6 +26,7 @@ from deploy.stack.context import WORKER_PREFIX
 from deploy.stack.home import Home
 from deploy.stack.observe import StackState
 from deploy.stack.runtime import environment_of, read_runtime
+from inventory.explain.formatting import counted_text
 from inventory.revision import LOGIC_REVISION
 from streams.engine.restore import CHANGELOGS
 from streams.exit_codes import meaning_of
@@ -62,7 +63,7 @@ def workers(home: Home) -> Row:
     found = halted(home)
     told = "; ".join(each.description for each in found)
     if not found:
-        return ok("workers", "; ".join(("none halts", *_history(home))))
+        return ok("workers", "; ".join(("no service keeps ending", *_history(home))))
     return row_of(told, [(Failure.WORKER_HALTED, each.repair) for each in found])
 
 
@@ -139,7 +140,9 @@ def lag(home: Home) -> Row:
     found = status.lags(
         variables["INVENTORY_KAFKA_BOOTSTRAP"], variables["INVENTORY_READ_DATABASE_URL"]
     )
-    text = ", ".join(f"{name} {entry['records']}" for name, entry in found.items())
+    text = ", ".join(
+        f"{name} {counted_text(entry['records'], 'record')}" for name, entry in found.items()
+    )
     behind = [name for name, entry in found.items() if entry["records"] >= _LAG_RECORDS]
     if not behind:
         return ok("lag", text or "unknown")
@@ -164,7 +167,7 @@ def freshness(home: Home) -> Row:
     variables = environment_of(home)
     database = variables["INVENTORY_READ_DATABASE_URL"]
     age = status.freshness(database)
-    found = "no heartbeat yet" if age is None else f"{age} s"
+    found = "no heartbeat yet" if age is None else f"the oldest heartbeat is {age} s old"
     if age is not None and age < _FRESH_S:
         return ok("freshness", found)
     return Failure.STALE.row(found, repair=_stale_link(home, variables))

@@ -122,9 +122,7 @@ def approval_of(connection: Connection, digest: str, *, former: int, revision: i
         raise StackError(message, repair=_REVIEW)
     if found.verdict != APPROVED:
         about = f": {found.reason}" if found.reason else ""
-        message = (
-            f"the difference {found.digest:.12} is {found.verdict}{about}; nothing was switched"
-        )
+        message = f"the review {found.digest:.12} is {found.verdict}{about}; nothing was switched"
         raise StackError(message, repair=_REVIEW)
     with connection.cursor(row_factory=class_row(_Key)) as cursor:
         keys = cursor.execute(_KEYS, (found.review,)).fetchall()
@@ -151,9 +149,9 @@ def refuse_other_review(connection: Connection, revision: int, code: str) -> Non
         verb = "withdraw" if verdict == APPROVED else "reject"
         message = (
             f"the {verdict} review {digest:.12} of logic revision {revision} is for rules with the "
-            f"hash {theirs}, this run for rules with the hash {code}: one number stands for one "
-            f"set of rules; nothing was published; `inventory backfill {verb} {digest:.12}` ends "
-            "that review"
+            f"hash {theirs}. This run has rules with the hash {code}. One number stands for one "
+            f"set of rules, so nothing was published. `inventory backfill {verb} {digest:.12}` "
+            "ends that review"
         )
         raise StackError(message, repair=_REVIEW)
 

@@ -147,7 +147,7 @@ def refuse_workers(settings: Connections) -> None:
     if members:
         of_revision = f"of logic revision {LOGIC_REVISION}"
         run = counted_text(members, f"worker {of_revision} runs", f"workers {of_revision} run")
-        message = f"{run}: end every one first; nothing was published"
+        message = f"{run}: end all of them first; nothing was published"
         raise _refused(settings, message, repair=_LIST)
 
 
@@ -170,7 +170,7 @@ def _refused(settings: Connections, message: str, *, repair: str) -> StackError:
     """
     if active(settings) != LOGIC_REVISION:
         return StackError(message, repair=repair)
-    meant = "to publish another revision, name its tree with --code"
+    meant = "to publish another revision, name its source tree with --code"
     message = f"{message}; logic revision {LOGIC_REVISION} decides here; {meant}"
     return StackError(message, repair=_LIST)
 
@@ -274,7 +274,7 @@ def commit(bootstrap: str, reached: Mapping[int, int], report: Progress) -> None
         retry_while_young(lambda: _give_offsets(bootstrap, places))
     except KafkaException as error:
         reason = error.args[0].str()
-        report(f"published, but the offsets of group {APP_ID} are left as they are: {reason}")
+        report(f"the run is published; the offsets of group {APP_ID} stay unchanged: {reason}")
 
 
 def _give_offsets(bootstrap: str, places: list[TopicPartition]) -> None:

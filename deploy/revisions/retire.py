@@ -24,7 +24,10 @@ def retire(home: Home, settings: Connections, revision: int, *, delete: bool) ->
         StackError: the revision decides, this stack's own workers run it, or its group has members.
     """
     if revision == active(settings):
-        message = f"logic revision {revision} decides: promote another first; nothing was stopped"
+        message = (
+            f"logic revision {revision} decides: promote another revision first; nothing was "
+            "stopped"
+        )
         raise StackError(message, repair="inventory revision list")
     if revision == LOGIC_REVISION:
         message = (

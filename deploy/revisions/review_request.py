@@ -60,7 +60,7 @@ def refuse_other_rules(found: Diff, settings: Connections) -> None:
             "another logic revision"
         )
     elif found.is_equal:
-        problem = f"runs {a.run} and {b.run} decide alike: a switch needs no approval"
+        problem = f"runs {a.run} and {b.run} made equal decisions, so a switch needs no approval"
     if problem:
         message = f"{problem}; nothing was recorded"
         raise StackError(message, repair="inventory backfill status")

@@ -38,7 +38,7 @@ def refuse_unapproved_rules(
         return
     found = ", ".join(f"{one.worker} runs {one.code or 'unknown rules'}" for one in others)
     message = (
-        f"the approval {approval.digest:.12} is for the rules {approval.code}, but {found}; "
+        f"the approval {approval.digest:.12} is for rules {approval.code}, but {found}; "
         "nothing was switched"
     )
     if revision != LOGIC_REVISION and any(not one.code for one in others):
@@ -89,8 +89,8 @@ def _unreported(message: str, revision: int) -> StackError:
     """Return the error of a shadow whose workers can't report their rules."""
     cause = (
         f"the source tree of logic revision {revision} is of an earlier release, whose workers "
-        "can't report their rules; merge this release into that tree, then run, review and shadow "
-        "again"
+        "can't report their rules. Merge this release into that tree. Then repeat `inventory "
+        "backfill run`, `review` and `shadow`"
     )
     return StackError(f"{message}; {cause}", repair="inventory revision list")
 

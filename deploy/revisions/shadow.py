@@ -124,8 +124,8 @@ def refuse_other_rules(home: Home, revision: int, tree: Path, code: str) -> None
     if known in ("", code):
         return
     message = (
-        f"the state of logic revision {revision} was written by rules with the hash {known}, but "
-        f"the rules in {tree} have the hash {code}; a revision number stands for one set of rules; "
+        f"the state of logic revision {revision} was written by rules with the hash {known}. The "
+        f"rules in {tree} have the hash {code}. A revision number stands for one set of rules, so "
         "nothing was started or published"
     )
     raise OtherRules(message, repair=f"inventory revision retire {revision} --delete")

@@ -46,8 +46,8 @@ def repair_of(report: Mapping[str, Any]) -> str:
 def explain(damage: Damage) -> str:
     """Return a message about the damage, and about the data that Postgres still has."""
     return (
-        f"{damage.part} {_NAMES[damage.part]} {damage.found}. The log lacks changes that were "
-        "committed meanwhile; Postgres has kept all rows, and a new generation captures them"
+        f"{damage.part} {_NAMES[damage.part]} {damage.found}. So the topics lack committed "
+        "changes. Postgres has kept all rows, and a new generation captures them"
     )
 
 
@@ -99,7 +99,8 @@ def refusal(problem: str) -> StackError:
     """
     if _TOO_OLD in problem:
         return StackError(
-            explain(Damage("slot", "no longer has the next change")), repair=CAPTURE_AGAIN
+            explain(Damage("slot", "no longer has the next change for Debezium")),
+            repair=CAPTURE_AGAIN,
         )
     first, _, trace = problem.partition("\n")
     reason = trace.partition("\n")[0][:_REASON_CHARS]
@@ -154,9 +155,7 @@ def resume(home: Home) -> None:
     try:
         capture(client, url, wait)
     except httpx.HTTPError as error:
-        message = (
-            f"Connect did not resume the connector: {error}. No fact is lost: Postgres keeps them"
-        )
+        message = f"Connect did not resume the connector: {error}. Postgres keeps all facts"
         raise StackError(message, repair=RESTART) from error
     finally:
         client.close()

@@ -89,7 +89,7 @@ class Options:
         known = {*INFRASTRUCTURE, *APPLICATIONS, *STEPS, *worker_names(self.workers)}
         unknown = sorted(set(self.only) - known)
         if unknown:
-            message = f"--only {unknown[0]!r}: expected names of {', '.join(sorted(known))}"
+            message = f"--only {unknown[0]!r}: expected names from: {', '.join(sorted(known))}"
             raise StackError(message)
         if not 1 <= self.workers <= PARTITIONS:
             message = f"--workers {self.workers}: expected 1 to {PARTITIONS}, one per partition"

@@ -65,8 +65,8 @@ def generation_of(home: Home) -> Generation:
 def _damaged(file: Path, found: str) -> StackError:
     message = (
         f"{file}: expected the number of a generation and `captured` (true or false), found "
-        f"{found}; nothing was changed. Write 1 more than the highest number in the names of the "
-        "directories below former/ of this home"
+        f"{found}; nothing was changed. In the file, set the number of the generation to 1 more "
+        "than the highest number in the names of the directories below former/ of this home"
     )
     return StackError(message)
 
@@ -114,8 +114,8 @@ def _refuse(home: Home, *, beside_allowed: bool) -> None:
     if shadows and not beside_allowed:
         message = (
             f"logic revisions beside this stack read the topics that would be moved away:"
-            f" {', '.join(shadows)}. Their files must be moved too; nothing was changed. After the"
-            " move, this stack's own logic revision decides"
+            f" {', '.join(shadows)}. Nothing was changed. The repair also moves the files of these"
+            " revisions. After that, this stack's own logic revision decides"
         )
         raise StackError(message, repair=OWN_RULES)
 

@@ -67,8 +67,8 @@ def refuse_too_many(database_url: str, most: int = MOST_MEMBERS) -> None:
     if max(counts) > most:
         number = counts.index(max(counts))
         message = (
-            f"{STOCK_EVENTS}[{number}] would get {max(counts)} captured rows, but a worker accepts "
-            f"{most} at most per partition; {sum(counts)} rows in all; nothing was captured"
+            f"{STOCK_EVENTS}[{number}] would get {max(counts)} captured rows of {sum(counts)}, but "
+            f"a worker accepts at most {most} per partition; nothing was captured"
         )
         raise StackError(message)
 
@@ -106,8 +106,8 @@ def _let_own_rules_decide(connection: Connection, coming: Generation) -> None:
     if not coming.own_rules:
         message = (
             f"logic revision {decides} decides, but the workers of this stack have revision "
-            f"{LOGIC_REVISION}: no worker of the deciding revision would read the new log, so it "
-            "would lead to no reorder and no price; nothing was captured"
+            f"{LOGIC_REVISION}. No worker of the deciding revision would read the new log, so no "
+            "reorder or price would follow from it. Nothing was captured"
         )
         raise StackError(message, repair=OWN_RULES)
     by = f"{coming.own_rules}, generation {coming.number}"
@@ -131,8 +131,8 @@ def wait_complete(client: ConnectClient, database_url: str, bootstrap: str) -> N
         time.sleep(_POLL_S)
     if records != rows:
         message = (
-            f"{records} records were captured of {rows} rows: the capture was interrupted and "
-            "restarted, or a client wrote to Postgres meanwhile. Postgres keeps all rows"
+            f"{records} records were captured, but Postgres has {rows} rows. The capture was "
+            "interrupted, or a client wrote to Postgres meanwhile. Postgres keeps all rows"
         )
         raise StackError(message, repair=PREPARE)
 

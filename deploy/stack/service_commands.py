@@ -56,8 +56,8 @@ def scale(home: Home, count: int) -> float:
         changed,
         lambda: _states(home) == dict.fromkeys(names, RUNNING) and _is_served(home, names),
         lambda: (
-            f"{counted_text(count, 'worker')}: not all partitions are served, workers are "
-            f"{_states(home)}"
+            f"not all partitions are served by {counted_text(count, 'worker')}; states of the "
+            f"workers: {_states(home)}"
         ),
     )
 
@@ -78,7 +78,7 @@ def restart(home: Home, name: str) -> float:
         home,
         lambda latest: latest.restarted(name, before),
         lambda: _is_back(home, name, before) and _is_served(home, set(_states(home))),
-        lambda: f"{name} did not come back, workers are {_states(home)}",
+        lambda: f"{name} is not ready again; states of the workers: {_states(home)}",
     )
 
 
@@ -109,7 +109,7 @@ def restart_service(home: Home, name: str) -> float:
         home,
         lambda latest: latest.restarted(name, before),
         lambda: _is_back(home, name, before),
-        lambda: f"{name} did not come back, see `inventory logs {name}`",
+        lambda: f"{name} is not ready again, see `inventory logs {name}`",
     )
 
 
@@ -153,7 +153,7 @@ def stop(home: Home, name: str) -> float:
         home,
         changed,
         lambda: _states(home).get(name) == PAUSED and _is_served(home, others()),
-        lambda: f"{name} is not stopped, workers are {_states(home)}",
+        lambda: f"{name} still runs, or others don't serve its partitions: {_states(home)}",
     )
 
 
@@ -174,7 +174,7 @@ def start(home: Home, name: str) -> float:
         home,
         changed,
         lambda: _states(home).get(name) == RUNNING and _is_served(home, set(_states(home))),
-        lambda: f"{name} does not serve, workers are {_states(home)}",
+        lambda: f"not all partitions are served; states of the workers: {_states(home)}",
     )
 
 
@@ -199,7 +199,7 @@ def pause(home: Home, *others: str) -> tuple[str, ...]:
         services = read_runtime(home).services
         return all(services[name].state == PAUSED for name in names)
 
-    _request(home, changed, are_away, lambda: f"still running: {_states(home)}")
+    _request(home, changed, are_away, lambda: f"not all processes have ended: {_states(home)}")
     return names
 
 
@@ -227,7 +227,7 @@ def resume(home: Home) -> tuple[str, ...]:
         home,
         changed,
         is_back,
-        lambda: f"not all partitions are served, workers are {_states(home)}",
+        lambda: f"not all partitions are served; states of the workers: {_states(home)}",
     )
     return tuple(stopped)
 
@@ -301,7 +301,9 @@ def _refuse_half_rebuilt(home: Home, requested: RequestedState) -> None:
     """Raise `StackError` if an interrupted rebuild has left services paused."""
     if requested.is_half_rebuilt(_states(home)):
         names = ", ".join(requested.paused)
-        message = f"a rebuild was interrupted; {names} stay paused until a rebuild has finished"
+        message = (
+            f"a rebuild was interrupted, so {names} stay paused until another one has finished"
+        )
         raise StackError(message, repair=REPAIR)
 
 

@@ -21,7 +21,7 @@ def show_status(found: dict[str, Any]) -> None:
     lines = [line for name, s in found["services"].items() for line in _history(name, s)]
     lines += _figures(found) if found["phase"] != "down" else []
     lines += [f"no answer about {name}: {why}" for name, why in found["unanswered"].items()]
-    lines += [f"not well: {sentence}" for sentence in found["not_well"]]
+    lines += [f"problem: {sentence}" for sentence in found["not_well"]]
     lines += [f"{name}: {found[name]}" for name in ("error", "repair") if found[name]]
     for line in lines:
         output.console.print(line)
@@ -38,11 +38,11 @@ def _figures(found: dict[str, Any]) -> Iterator[str]:
     for reader, lag in (found.get("lag") or {}).items():
         yield f"lag {reader}: {counted_text(lag['records'], 'record')}, {lag['seconds']} s"
     file = found["runtime_file"]
-    refused = f"; no write since: {file['write_error']}" if file["write_error"] else ""
+    refused = f"; later writes failed: {file['write_error']}" if file["write_error"] else ""
     yield f"runtime.json written {file['age_seconds']} s ago{refused}"
     fresh = found.get("freshness_seconds")
     yield f"freshness {'unknown' if fresh is None else f'{fresh} s'}"
-    yield f"rejected {found['rejected']} · late {found['late']}"
+    yield f"rejected records {found['rejected']} · late sales {found['late']}"
 
 
 def _history(name: str, service: dict[str, Any]) -> Iterator[str]:

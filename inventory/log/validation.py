@@ -92,7 +92,9 @@ def _refuse(record: Record, admission: Admission) -> NoReturn:
     if admission is Admission.MALFORMED:
         raise Rejected(MALFORMED, _why_malformed(record))
     if admission is Admission.BEFORE_DEDUPE_HORIZON:
-        detail = f"commit time {record.commit_us} and lsn {record.lsn} are older than the ring"
+        detail = (
+            f"commit time {record.commit_us} and lsn {record.lsn} are older than the dedupe ring"
+        )
         raise Rejected(BEFORE_DEDUPE_HORIZON, detail)
     if record.table not in PARSERS:
         detail = f"table {record.table!r:.80} is not captured"
@@ -100,7 +102,7 @@ def _refuse(record: Record, admission: Admission) -> NoReturn:
     if record.op not in _OPS:
         detail = f"op must be c, u, d or r, got {record.op!r:.80}"
         raise Rejected(UNKNOWN_OP, detail)
-    detail = "a snapshot row after the first change of the partition"
+    detail = "this snapshot row comes after the first change of the partition"
     raise Rejected(SNAPSHOT_AFTER_START, detail)
 
 

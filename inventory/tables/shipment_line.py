@@ -119,9 +119,9 @@ def _check_progress(line: ShipmentLine) -> None:
         if line.received_business_at_us is None:
             refuse("received_at", "present on a received line", None)
     elif arrived > 0:
-        refuse("received_units and damaged_units", "0 on a line not received", arrived)
+        refuse("received_units and damaged_units", "0 on a line that is not received", arrived)
     if line.order_units > arrived:
-        refuse("order_units", f"at most {arrived}, what arrived", line.order_units)
+        refuse("order_units", f"at most {arrived}, the units that arrived", line.order_units)
     if line.status == "shipped" and line.shipped_business_at_us is None:
         refuse("shipped_at", "present on a shipped line", None)
     if line.status == "planned" and line.shipped_units > 0:

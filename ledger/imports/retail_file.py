@@ -191,7 +191,7 @@ def _layout(header: list[str], stores: str) -> _Layout:
     }
     missing = [TITLES[name] for name in wanted if not found[name]]
     repeated = [TITLES[name] for name in wanted if len(found[name]) > 1]
-    for problem, names in (("it must name", missing), ("it must name only once", repeated)):
+    for problem, names in (("it must name", missing), ("it must not repeat", repeated)):
         if names:
             shown = ",".join(header)[:_SHOWN]
             field = "first line"

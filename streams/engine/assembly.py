@@ -140,7 +140,8 @@ class Assembly:
             if any(offset < next_offset for (_, offset), _ in self._rows[key].values()):
                 problem = (
                     f"{ON_HAND_CHANGELOG}[{self._number}] has no level of {key}, but "
-                    f"{SALES_WINDOWS_CHANGELOG} has rows of it: the level was deleted; {REPAIR}"
+                    f"{SALES_WINDOWS_CHANGELOG} has rows of this key. So the level was deleted; "
+                    f"{REPAIR}"
                 )
                 raise LogMismatch(problem)
 
@@ -174,7 +175,8 @@ class Assembly:
             if order > newest.order:
                 problem = (
                     f"{SALES_WINDOWS_CHANGELOG}[{self._number}] {key}@{start_us}: the row has "
-                    f"generation and offset {order}, its level only {newest.order}"
+                    f"generation and offset {order}, but the newest level of the key has only "
+                    f"{newest.order}"
                 )
                 raise TornChangelogs(problem)
             # Workers write no tombstones for expired rows, because the read model keeps these rows.

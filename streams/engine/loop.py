@@ -223,7 +223,7 @@ def _refuse(
     if owned.refused_in_a_row >= REFUSED_IN_A_ROW:
         problem = (
             f"{STOCK_EVENTS}[{owned.number}]@{source.offset}: {owned.refused_in_a_row} records in "
-            "a row are older than the dedupe horizon, so the worker stops; compare the rows in "
+            "a row are older than the dedupe ring, so the worker stops; compare the rows in "
             "Postgres with the log before you start it again"
         )
         raise OldRecords(problem)

@@ -188,7 +188,7 @@ def test_a_base_of_some_suppliers_is_refused(archived: Archived) -> None:
     plan = make_plan(archived.manifest, engine="local", ends=archived.ends(0.5), selection=chosen)
     base = base_of(archived.runs, execute(plan, archived.runs).plan.run)
 
-    with pytest.raises(UnusableBase, match="also needs the policy rows before the base's end"):
+    with pytest.raises(UnusableBase, match="also needs the policy rows before the end of the base"):
         continued(plan, base)
 
 

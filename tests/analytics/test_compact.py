@@ -183,7 +183,7 @@ def test_a_plan_made_before_says_so_and_a_damaged_file_is_no_such_case(
     found = attempt(unit, tmp_path / "results")
 
     assert isinstance(found, UnitFailed)
-    assert "no line lists this file any more: the archive was compacted" in found.problem
+    assert "no longer lists this file, because the archive was compacted" in found.problem
     assert found.step == "start the same command again: it makes a new plan"
 
     file = Manifest(archive).files(0)[0]
@@ -250,7 +250,7 @@ def test_a_held_archive_is_not_compacted(archive: Path, monkeypatch: pytest.Monk
     with only_archiver(archive):
         refused = CliRunner().invoke(app, ["backfill", "compact"])
 
-    assert "an archiver kept its lock for" in str(refused.exception)
+    assert "an archiver has held the lock of this archive for" in str(refused.exception)
     shutil.rmtree(archive)
     missing = CliRunner().invoke(app, ["backfill", "compact"])
     assert "nothing is archived yet" in str(missing.exception)

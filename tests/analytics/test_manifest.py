@@ -113,12 +113,21 @@ def three(directory: Path) -> tuple[Path, list[str]]:
 @pytest.mark.parametrize(
     ("order", "problem"),
     [
-        ((0, 2), r"line 2: partition 3, .* follows offset 20, .* ends at 10: a line of offsets 10"),
-        ((0, 1), r"lines are missing; next offsets by head \{3: 30\}, by manifest \{3: 20\}"),
-        ((0, 0, 1, 2), r"line 2: partition 3, .* follows offset 0, .* ends at 10: a line of"),
+        (
+            (0, 2),
+            r"line 2: partition 3, .* follows offset 20, .* ends at 10. So a line of offsets 10",
+        ),
+        (
+            (0, 1),
+            r"lines are missing. Next offsets in the head: \{3: 30\}, in the manifest: \{3: 20\}",
+        ),
+        ((0, 0, 1, 2), r"line 2: partition 3, .* follows offset 0, .* ends at 10. So a line of"),
         ((0, 2, 1), r"line 2: partition 3, .* follows offset 20, .* ends at 10"),
         ((1, 2), r"line 1: partition 3, .* follows offset 10, .* ends at 0"),
-        ((), r"the last lines are missing; next offsets by head \{3: 30\}, by manifest \{\}"),
+        (
+            (),
+            r"last lines are missing. Next offsets in the head: \{3: 30\}, in the manifest: \{\}",
+        ),
     ],
 )
 def test_a_line_removed_doubled_or_moved_is_refused_with_partition_and_offsets(

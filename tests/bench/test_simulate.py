@@ -144,17 +144,20 @@ def with_progress(*progress: Progress) -> Change:
         (changed(ON_HAND_CHANGELOG, '"inv_key":"S1|A"', '"inv_key":"S1|B"'), "level of S1|B"),
         (changed(SALES_WINDOWS_CHANGELOG, '"sold_units":3', '"sold_units":4'), "row S1|A@"),
         (without(SALES_WINDOWS_CHANGELOG), "carries its rows"),
-        (changed(STOCK_LATE, '"units":9', '"units":8'), "7-0-3 is late as in one pass"),
+        (changed(STOCK_LATE, '"units":9', '"units":8'), "7-0-3 is late as in a single pass"),
         (changed(STOCK_LATE, '"inv_key":"S1|A"', '"inv_key":"S1|B"'), "7-0-3 is late as in one"),
-        (changed(STOCK_LATE, '"commit_us":1', '"commit_us":2'), "7-0-3 is late as in one pass"),
+        (
+            changed(STOCK_LATE, '"commit_us":1', '"commit_us":2'),
+            "7-0-3 is late as in a single pass",
+        ),
         (changed(STOCK_REJECTED, '"stage":"fold"', '"stage":"decode"'), "7-0-4 is rejected"),
         (changed(STOCK_REJECTED, '"value_base64":"', '"value_base64":"AAAA'), "is rejected as in"),
         (changed(REORDER_EVENTS, '"supplier":"ACME"', '"supplier":null'), "supplier and cost"),
         (changed(REORDER_EVENTS, '"inv_key":"S1|A"', '"inv_key":"S1|B"'), "about S1|A"),
         (changed(REORDER_EVENTS, '"as_of_us":1', '"as_of_us":2'), "as-of time of a chunk"),
         (keyed(SALES_WINDOWS_CHANGELOG, b"S1|A"), "has its own record key"),
-        (keyed(STOCK_LATE, b"S1|B"), "7-0-3 is late as in one pass"),
-        (keyed(STOCK_REJECTED, b"S1|B"), "is rejected as in one pass"),
+        (keyed(STOCK_LATE, b"S1|B"), "7-0-3 is late as in a single pass"),
+        (keyed(STOCK_REJECTED, b"S1|B"), "is rejected as in a single pass"),
         (keyed(REORDER_EVENTS, b"S1|B"), "about S1|A"),
         (twice(STOCK_LATE), "each late or rejected record once"),
         (twice(STOCK_REJECTED), "each late or rejected record once"),
@@ -162,12 +165,12 @@ def with_progress(*progress: Progress) -> Change:
         (changed(STOCK_REJECTED, '"partition":0', '"partition":1'), "origins lie in partition 0"),
         (without(STOCK_LATE), "late and rejected records are visible"),
         (without(STOCK_REJECTED), "late and rejected records are visible"),
-        (changed(REORDER_EVENTS, '"revision":', '"revision":1'), "is that of one pass"),
+        (changed(REORDER_EVENTS, '"revision":', '"revision":1'), "equals that of a single pass"),
         (changed(REORDER_EVENTS, '"offset":2', '"offset":9'), "no older and no newer"),
         (without(REORDER_EVENTS), "last revision of R:S1|A:7-1 is visible"),
         (with_progress(), "progress is on the last level"),
         (with_progress(Progress(0, None, None, streamed=False)), "is that of S1|A"),
-        (with_progress(Progress(7, 1, 2, streamed=True)), "marks of one pass"),
+        (with_progress(Progress(7, 1, 2, streamed=True)), "marks of a single pass"),
         (lambda sends: sends[:-1] + sends, "refusals come before levels"),
     ],
 )
@@ -207,7 +210,7 @@ def test_a_state_that_is_shown_before_its_time_or_goes_back_is_seen() -> None:
     with pytest.raises(Violation, match="never go back"):
         check_published(owned, visible, {key: 99})
     owned.published[key] = replace(owned.published[key], resent=7)
-    with pytest.raises(Violation, match="is that of one pass"):
+    with pytest.raises(Violation, match="equals that of a single pass"):
         check_published(owned, visible, {})
 
 

@@ -60,7 +60,7 @@ def test_a_worker_that_imported_other_rules_is_named(
         with pytest.raises(StackError) as refused:
             await check(settings)
         assert str(refused.value) == (
-            f"the approval abababababab is for the rules {CODE}, but worker-2 runs {named}; "
+            f"the approval abababababab is for rules {CODE}, but worker-2 runs {named}; "
             "nothing was switched"
         )
 
@@ -76,7 +76,7 @@ def test_a_shadow_of_an_earlier_release_is_told_to_take_this_release(
 
     async def story(found: Fleet) -> None:
         found.workers[1].code = ""
-        with pytest.raises(StackError, match="merge this release into that tree") as refused:
+        with pytest.raises(StackError, match="Merge this release into that tree") as refused:
             await asyncio.to_thread(refuse_unapproved_rules, settings, APPROVAL, LATER, 60.0)
         assert f"the source tree of logic revision {LATER} is of an earlier" in str(refused.value)
         assert "retire" not in refused.value.repair

@@ -83,7 +83,7 @@ def test_one_key_is_shown_with_both_sides(diff: Run, home: Home) -> None:
     assert "differs" in text.stdout
     assert {line["section"] for line in found["lines"]} == {"Written by the run"}
     assert len(found["problems"]) == 2
-    assert "both sides decide alike" in equal.stdout
+    assert "both sides made the same decisions" in equal.stdout
 
 
 @pytest.mark.parametrize(

@@ -169,7 +169,9 @@ def test_an_end_of_the_past_is_history_once_the_worker_has_outlived_it(tmp_path)
 
     assert early.verdict == "failure"
     assert (later.verdict, later.repair) == ("ok", "")
-    assert later.found.startswith("none halts; earlier: worker-1 ended with the broker could not")
+    assert later.found.startswith(
+        "no service keeps ending; earlier: worker-1 ended with the broker could not"
+    )
 
 
 def test_commands_that_are_printed_together_stay_commands() -> None:

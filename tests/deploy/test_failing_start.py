@@ -101,7 +101,9 @@ def test_parts_that_cannot_be_fetched_fail_the_start_before_anything_runs(
     code, told = up(home, "kafka", INVENTORY_CACHE=str(tmp_path / "cache"), **variables)
 
     assert code == 1
-    assert told.startswith("error: Maven could not fetch the JVM parts:\nno network")
+    assert told.startswith(
+        "error: Maven could not download Kafka, Connect and Debezium:\nno network"
+    )
     assert not home.path.exists()
 
 

@@ -119,7 +119,7 @@ def test_where_nothing_runs_nothing_is_stopped_shown_or_deleted(home, typed) -> 
     assert told.startswith(f"down · {home.path} · workers of logic revision {LOGIC_REVISION}")
     assert told.endswith("repair: inventory up --detach")
     assert typed("down") == (0, f"nothing was running in {home.path}")
-    assert typed("reset") == (0, f"nothing in {home.path}")
+    assert typed("reset") == (0, f"no files in {home.path}; nothing was deleted")
     code, told = typed("logs --follow")
     assert (code, "no stack was ever started there" in told) == (1, True)
 

@@ -107,7 +107,7 @@ def test_a_difference_of_runs_is_queried_beside_the_tables(
         (("--history", "COPY log TO 'x'"), "COPY is no query", "write a SELECT"),
         (("--history", "SELECT 1", "--run", "nope"), "run 'nope'", "backfill status"),
         (("--question", "nope"), "one of forecast_error, ", "inventory sql --questions"),
-        (("--question", "shrink", "SELECT 1"), "expected one of them", ""),
+        (("--question", "shrink", "SELECT 1"), "expected only one; nothing was queried", ""),
         (("--history", "SELECT 1", "--csv", "--json"), "--csv and --json", ""),
         (("--history", "--csv"), "need a statement", "--history"),
         (("SELECT 1", "--run", "last"), "--run belongs to --history", "--history"),
@@ -153,7 +153,7 @@ def test_the_shell_continues_after_an_error_and_fails_at_the_end(sql: Sql) -> No
     assert done.stdout == "five\n5   \n"
     assert done.stderr.count("error: ") == 3
     assert ".help lists the commands" in done.stderr
-    assert refusal(done)[0] == "3 statements failed; their messages are above"
+    assert refusal(done)[0] == "3 statements failed; see the messages above"
 
 
 def test_the_command_for_tables_names_rows_and_directories(
@@ -184,7 +184,7 @@ def test_while_a_run_computes_the_newest_finished_one_answers(
     done = CliRunner().invoke(app, ["sql", "--history", "SELECT count(*) AS keys FROM states"])
 
     assert done.stdout.split() == ["keys", "9"]
-    assert f"run {computing} is unfinished; the rows are of run {finished}" in done.stderr
+    assert f"run {computing} is unfinished; the tables show run {finished}" in done.stderr
 
 
 def test_without_a_run_the_log_is_queried_and_the_next_step_is_named(
@@ -196,4 +196,4 @@ def test_without_a_run_the_log_is_queried_and_the_next_step_is_named(
     done = CliRunner().invoke(app, ["sql", "--history", "SELECT count(*) AS n FROM sales"])
 
     assert done.stdout.startswith("n")
-    assert "no run yet, so only the tables of the log: inventory backfill run" in done.stderr
+    assert "no run exists yet, so only the tables of the log are there" in done.stderr

@@ -81,7 +81,7 @@ def test_a_tree_that_does_not_know_the_archives_names_is_not_run(
     done = CliRunner().invoke(app, ["backfill", "publish", "R", "--code", str(tmp_path)])
 
     assert done.exit_code == 1
-    assert "a source tree of an earlier release, which can't read this archive" in str(
+    assert "this source tree is of an earlier release, which can't read this archive" in str(
         done.exception
     )
 

@@ -102,10 +102,10 @@ def test_parts_that_differ_from_the_list_are_named(programs, monkeypatch, tmp_pa
     listed = {"libs/changed.jar": "1" * 64, "plugins/missing.jar": "2" * 64}
     monkeypatch.setattr(fetch, "read_list", lambda: listed)
 
-    with pytest.raises(fetch.ChecksumMismatch, match="2 fetched files differ") as refused:
+    with pytest.raises(fetch.ChecksumMismatch, match="2 downloaded files differ") as refused:
         fetch.verify(parts)
 
-    assert f"first libs/changed.jar: expected {'1' * 64}, found " in str(refused.value)
+    assert f"The first is libs/changed.jar: expected {'1' * 64}, found " in str(refused.value)
     assert refused.value.repair.startswith("make artifacts-list")
 
 

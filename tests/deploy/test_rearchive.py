@@ -78,7 +78,7 @@ def test_an_archiver_that_goes_on_keeps_its_archive(archive: Path) -> None:
     with only_archiver(archive):
         refused = refusal("--yes")
 
-    assert "an archiver kept its lock" in str(refused)
+    assert "an archiver has held the lock of this archive" in str(refused)
     assert refused.repair == f"inventory down && {COMMAND}"
     assert Manifest(archive).all_files()
 
@@ -238,7 +238,10 @@ def test_the_report_names_what_differs_and_what_can_not_be_read(archive: Path) -
     assert rows[0]["former_records"] == rows[0]["records"]
     assert rows[0]["former_digest"] != rows[0]["digest"]
     assert rows[1]["former_records"] == rows[1]["records"] < len(history.log[1])
-    assert f"former file not read: {archive.parent / 'former' / 'archive-1'}" in done.output
+    assert (
+        f"file of the former archive not read: {archive.parent / 'former' / 'archive-1'}"
+        in done.output
+    )
     assert "partitions: 1 differs, 1 unreadable, 1 equal" in done.output
 
 
@@ -274,7 +277,7 @@ def test_an_archive_whose_topic_lacks_its_first_records_stays(
 
     refused = refusal("--yes")
 
-    assert "nothing was moved; first offsets by partition: {1: 7}" in str(refused)
+    assert "Nothing was moved. First offsets by partition: {1: 7}" in str(refused)
     assert Manifest(archive).all_files() == before
 
 

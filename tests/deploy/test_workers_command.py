@@ -253,14 +253,16 @@ def test_a_worker_is_stopped_and_started_and_nobody_restarts_it_meanwhile(
     monkeypatch.setenv("INVENTORY_HOME", str(tmp_path))
     monkeypatch.setenv("INVENTORY_WORKER_URLS", "")
     with served(home, share=everybody) as runtime, supervising(home, runtime):
-        assert run("workers", "stop", "worker-2")[1].startswith("worker-2 stopped, the others")
+        assert run("workers", "stop", "worker-2")[1].startswith("worker-2 stopped; the others")
         assert read_requested(home) == RequestedState(2, paused=["worker-2"])
         assert "worker-2 is stopped" in run("workers", "restart", "worker-2")[1]
         assert "worker-1 is the only worker that runs" in run("workers", "stop", "worker-1")[1]
         assert run("workers", "stop", "worker-2")[0] == 0  # it is stopped already
         for verb in ("stop", "start"):
             assert "no worker 'worker-9'" in run("workers", verb, "worker-9")[1]
-        assert run("workers", "start", "worker-2")[1].startswith("worker-2 runs, all partitions")
+        assert run("workers", "start", "worker-2")[1].startswith(
+            "worker-2 runs; workers serve all partitions"
+        )
         assert read_requested(home) == RequestedState(2)
         run("workers", "stop", "worker-1")
         assert run("workers", "scale", "2")[1].startswith("2 workers serve all partitions")

@@ -51,7 +51,7 @@ def test_a_slot_that_is_missing_or_idle_is_a_failure(home, ledger) -> None:
 
     assert (missing.verdict, missing.found) == ("failure", f"{SLOT} does not exist")
     assert idle.verdict == "failure"
-    assert idle.found.startswith("active False, reserved, ")
+    assert idle.found.startswith("not read, WAL reserved, ")
     assert missing.repair == CAPTURE_AGAIN
     assert idle.repair == "inventory capture resume"
     assert running.wal_level(home).verdict == "ok"

@@ -153,7 +153,7 @@ def test_more_rows_than_a_partition_takes_up_are_refused_before_anything_is_forg
 
     assert _rows(url) == 6
     refuse_too_many(url, most=4)
-    with pytest.raises(StackError, match=r"stock.events\[\d+\] would get 4 captured rows.* 3 at"):
+    with pytest.raises(StackError, match=r"stock.events\[\d+\] would get 4 captured rows.* most 3"):
         refuse_too_many(url, most=3)
 
 

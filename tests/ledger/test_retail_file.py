@@ -206,7 +206,7 @@ def test_a_column_that_is_named_twice_is_refused(tmp_path: Path, header: str) ->
     path = tmp_path / "twice.csv"
     path.write_text(header + "\n")
 
-    with pytest.raises(ServiceError, match=r"must name only once the columns (Quantity|.*Price)"):
+    with pytest.raises(ServiceError, match=r"must not repeat the columns (Quantity|.*Price)"):
         list(open_retail_file(path).rows("single"))
 
 

@@ -247,7 +247,7 @@ def test_approving_needs_the_password_of_the_named_person(command: Any, service:
     assert "wrong name or password for olga; nothing was written" in str(wrong.exception)
     assert right.exit_code == 0, right.exception
     steps = [line.split("  ")[0] for line in right.stdout.splitlines()[-3:]]
-    expected = ["in the source tree of its rules", "after the publication", "at last"]
+    expected = ["in the source tree of the new rules", "after the publication", "finally"]
     assert steps == expected, right.stdout
     assert "inventory backfill publish 3 --code ." in right.stdout
     assert f"inventory backfill shadow 3 --code . --approval {DIGEST[:12]}" in right.stdout

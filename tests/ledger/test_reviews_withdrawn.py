@@ -142,7 +142,7 @@ def test_an_open_review_keeps_its_number_from_other_rules(
         errors.Conflict, match="the waiting review abababababab of logic revision 3"
     ):
         request(service, digest=OTHER, code="fedcba9876543210")
-    other = "this run for rules with the hash fedcba9876543210: one number stands for one"
+    other = "This run has rules with the hash fedcba9876543210. One number stands for one"
     with pytest.raises(StackError, match=other):
         refuse_other_review(sinks, THEIRS, "fedcba9876543210")
     with pytest.raises(StackError, match="`inventory backfill reject abababababab` ends"):

@@ -68,7 +68,7 @@ def test_a_capture_that_began_again_is_refused_and_a_whole_one_is_not(own: Runni
         broken = starting.result()
 
     assert broken.returncode == 1, broken.stdout
-    assert f"records were captured of {ROWS} rows: the capture was interrupted" in broken.stderr
+    assert f"but Postgres has {ROWS} rows. The capture was interrupted" in broken.stderr
     assert "inventory generation --yes" in broken.stderr
     assert generation_of(own.home) == Generation(2, captured=False)
 

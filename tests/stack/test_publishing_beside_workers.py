@@ -133,4 +133,4 @@ def test_offsets_that_workers_commit_themselves_are_left_to_them(stack: RunningS
     commit(stack.settings.kafka_bootstrap, {0: 1}, said.append)
 
     assert len(said) == 1
-    assert f"published, but the offsets of group {APP_ID} are left as they are" in said[0]
+    assert f"the run is published; the offsets of group {APP_ID} stay unchanged" in said[0]

@@ -318,9 +318,8 @@ def test_a_worker_that_restarts_from_an_edited_tree_is_not_switched_to(
     assert f"the state of logic revision {OTHER} was written by rules" in again.stderr
     for done in (watched, refused):
         assert done.returncode == 1
-        assert (
-            f"is for the rules {shadow.code_of(stack.home, OTHER)}, but shadow-v{OTHER}-1 runs "
-            in (done.stderr)
+        assert f"is for rules {shadow.code_of(stack.home, OTHER)}, but shadow-v{OTHER}-1 runs " in (
+            done.stderr
         )
         assert f"repair: inventory revision retire {OTHER} --delete" in done.stderr
     assert revisions(stack)[OURS]["decides"]

@@ -141,7 +141,7 @@ def _refuse_token(request: HttpRequest, reason: str) -> NoReturn:
 def _require_pace(used: TokenUse) -> None:
     if used.requests > REQUESTS_A_MINUTE:
         detail = f"More than {REQUESTS_A_MINUTE} requests in this minute. Nothing was changed."
-        next_step = "Wait as long as Retry-After states."
+        next_step = "Wait for the seconds in the header Retry-After."
         problem = Problem(429, "too-many-requests", detail, next_step)
         problem.headers = {"Retry-After": str(max(1, used.wait_s))}
         raise problem

@@ -53,7 +53,7 @@ _NEXT: Final[Mapping[int, str]] = MappingProxyType(
         404: "Check the address. A list shows the ids that this token may read.",
         405: "Use a method that the header Allow names.",
         500: "Send the request again with the same Idempotency-Key. Report it if it fails again.",
-        503: "Wait as long as Retry-After states, then send it again with the same key.",
+        503: "Wait for the seconds in Retry-After, then send the request again with the same key.",
     }
 )
 

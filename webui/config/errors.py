@@ -32,16 +32,16 @@ class RetryLater:
 
 UNAVAILABLE: Final = RetryLater(
     "503.html",
-    "the database does not answer; what was sent was written as a whole or not at all;"
+    "the database does not answer; your request was written as a whole or not at all;"
     " try again in a moment",
 )
 CONFLICT: Final = RetryLater(
     "conflict.html",
-    "another request changed the same thing; nothing was written; send it again",
+    "another request changed the same rows; nothing was written; send your request again",
 )
 SLOW: Final = RetryLater(
     "slow.html",
-    "the database took too long; what was sent was written as a whole or not at all;"
+    "the database took too long; your request was written as a whole or not at all;"
     " try again, or ask for less",
 )
 # Responses by SQLSTATE prefix: no connection, server starting or stopping, conflicts that a retry

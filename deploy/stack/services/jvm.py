@@ -51,7 +51,7 @@ def parts_of(context: Context) -> tuple[Artifacts, str]:
         StackError: the JVM parts are not fetched.
     """
     if context.artifacts is None or not context.java:
-        message = "the JVM parts are not fetched"
+        message = "Kafka, Connect and Debezium are not downloaded"
         raise StackError(message, repair="inventory fetch")
     return context.artifacts, context.java
 
