@@ -58,7 +58,7 @@ class Violation(Exception):
 
 def violated(promise: str, seen: object) -> NoReturn:
     """Raise `Violation` with the guarantee and the observed value."""
-    problem = f"this guarantee does not hold: {promise}; seen: {seen}"
+    problem = f"violated guarantee: {promise}; seen: {seen}"
     raise Violation(problem)
 
 

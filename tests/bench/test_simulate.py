@@ -138,14 +138,14 @@ def with_progress(*progress: Progress) -> Change:
     ("change", "promise"),
     [
         (lambda sends: sends[::-1], "refusals come before levels"),
-        (changed(ON_HAND_CHANGELOG, '"resent":1', '"resent":2'), "level of S1|A@5 is that of"),
+        (changed(ON_HAND_CHANGELOG, '"resent":1', '"resent":2'), "level of S1|A@5 equals that of"),
         (changed(ON_HAND_CHANGELOG, '"generation":7', '"generation":6'), "has a state at"),
         (changed(ON_HAND_CHANGELOG, '"offset":5', '"offset":4'), "has a state at its position"),
         (changed(ON_HAND_CHANGELOG, '"inv_key":"S1|A"', '"inv_key":"S1|B"'), "level of S1|B"),
         (changed(SALES_WINDOWS_CHANGELOG, '"sold_units":3', '"sold_units":4'), "row S1|A@"),
         (without(SALES_WINDOWS_CHANGELOG), "carries its rows"),
         (changed(STOCK_LATE, '"units":9', '"units":8'), "7-0-3 is late as in a single pass"),
-        (changed(STOCK_LATE, '"inv_key":"S1|A"', '"inv_key":"S1|B"'), "7-0-3 is late as in one"),
+        (changed(STOCK_LATE, '"inv_key":"S1|A"', '"inv_key":"S1|B"'), "7-0-3 is late as in a single"),
         (
             changed(STOCK_LATE, '"commit_us":1', '"commit_us":2'),
             "7-0-3 is late as in a single pass",

@@ -71,7 +71,7 @@ def test_a_failing_seed_is_shortened_and_replayed(monkeypatch: pytest.MonkeyPatc
     command = found["command"].split()
 
     assert code == 1
-    assert found["promise"].startswith("outputs of a skipped replay are sent again")
+    assert found["promise"].startswith("violated guarantee: outputs of a skipped replay")
     code, text = ran(*command[3:])
     assert code == 1
     assert f"replay: {found['command']}" in text

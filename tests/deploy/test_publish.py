@@ -126,7 +126,7 @@ def test_nobody_is_sent_to_delete_other_rules_that_decide(
     monkeypatch.setattr(publishing, "active", lambda _: LOGIC_REVISION)
     shadow.claim(Home(settings.home), LOGIC_REVISION, tmp_path, "others")
 
-    with pytest.raises(StackError, match=r"hash others, .* decides here; to") as refused:
+    with pytest.raises(StackError, match=r"hash others. .* decides here; to") as refused:
         publish(settings, "one", print)
 
     assert refused.value.repair == "inventory revision list"
