@@ -16,8 +16,8 @@ KEPT: Final = "no file was changed, nothing was computed or published"
 UNLISTED: Final = "inventory backfill clean --yes"
 STEP: Final = f"`{REARCHIVE}` moves the archive away and writes it again from stock.events"
 FORMER: Final = (
-    "written by an earlier release (schema 1), whose lines have no checksum and no hash of the "
-    "line before, so damage can't be detected"
+    "this line is of an earlier release (schema 1). Such a line has no checksum and no hash of the "
+    "previous line, so damage can't be detected"
 )
 
 

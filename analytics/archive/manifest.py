@@ -187,8 +187,8 @@ class Manifest:
             raise self.storage.broken(problem)
         if file.previous_hash != known:
             problem = (
-                f"{position}: names the hash {file.previous_hash!r:.14} of the previous line, but "
-                f"that line (up to offset {end}) has the hash {known!r:.14} and so was changed"
+                f"{position}: expected the hash {file.previous_hash!r:.14} of the previous line, "
+                f"up to offset {end}, but found {known!r:.14}: that line was changed"
             )
             raise self.storage.broken(problem)
         self._check_offsets(file, position, end)

@@ -211,7 +211,7 @@ class _Bench:
         result, cost = _measured(command, cluster.pids)
         if found.digest not in ("", result["digest"]):
             problem = (
-                f"engine {engine} gave digest {result['digest']}, the engines before it "
+                f"engine {engine} gave digest {result['digest']}, but the earlier engines gave "
                 f"{found.digest}"
             )
             raise BenchFailed(problem)

@@ -45,7 +45,7 @@ def run(stack: StackUnderTest, faults: Sequence[Fault], progress: Progress) -> I
         progress(outcome.line())
         yield outcome
     progress(
-        f"{load.committed} transactions committed, {load.refused} refused while parts were away"
+        f"{load.committed} transactions committed, {load.refused} refused while services were down"
     )
 
 

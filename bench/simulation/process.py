@@ -215,7 +215,7 @@ class Process:
         """Check all states that the worker publishes to queries."""
         for partition, owned in self.ownership.ready.items():
             if partition not in self.ownership.assigned:
-                violated("nothing is shown of a partition that is not assigned", partition)
+                violated("only assigned partitions are shown", partition)
             shown = self._shown.setdefault(partition, {})
             check_published(owned, self._environment.visible[partition], shown)
 

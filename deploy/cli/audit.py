@@ -64,7 +64,7 @@ def verify(*, json: Json = False) -> None:
 def accept(
     *,
     reason: Annotated[
-        str, typer.Option(help="Reason for the missing entries; it is kept in the audit log.")
+        str, typer.Option(help="Reason for the missing entries. The audit log keeps it.")
     ],
 ) -> None:
     """Declare the audit log complete as it is now, after a restore of Postgres from a backup.

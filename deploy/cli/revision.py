@@ -27,15 +27,16 @@ Timeout = Annotated[
     ),
 ]
 Approval = Annotated[
-    str, typer.Option(help="Digest of the approved difference; `backfill reviews` lists them.")
+    str,
+    typer.Option(help="Digest of the approved difference; `backfill reviews` lists all digests."),
 ]
 Workers = Annotated[
     int | None,
     typer.Option(
         min=1,
         max=12,
-        help="Number of workers. If other workers of the revision run, they are replaced by this "
-        "number. Default: 1, or the workers that run.",
+        help="Number of workers. If another number runs, the command replaces those workers. "
+        "Default: the number that runs, or else 1.",
     ),
 ]
 SwitchedBy = Annotated[

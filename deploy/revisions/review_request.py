@@ -55,9 +55,9 @@ def refuse_other_rules(found: Diff, settings: Connections) -> None:
         problem = f"runs {a.run} and {b.run} hold {b.selection.text()} only"
     elif (known := code_of(Home(default_home()), b.logic_revision)) not in ("", b.code):
         problem = (
-            f"run {b.run} has rules with the hash {b.code}, but the state of logic revision "
-            f"{b.logic_revision} was written by rules with the hash {known}: give one of them "
-            "another logic revision"
+            f"run {b.run} has rules with the hash {b.code}. The state of logic revision "
+            f"{b.logic_revision} was written by rules with the hash {known}. Give one of these "
+            "sets of rules another logic revision"
         )
     elif found.is_equal:
         problem = f"runs {a.run} and {b.run} made equal decisions, so a switch needs no approval"

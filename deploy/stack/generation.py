@@ -65,8 +65,8 @@ def generation_of(home: Home) -> Generation:
 def _damaged(file: Path, found: str) -> StackError:
     message = (
         f"{file}: expected the number of a generation and `captured` (true or false), found "
-        f"{found}; nothing was changed. In the file, set the number of the generation to 1 more "
-        "than the highest number in the names of the directories below former/ of this home"
+        f"{found}; nothing was changed. Set the number in this file to N + 1, where N is the "
+        "highest number of the directories former/generation-N in this home"
     )
     return StackError(message)
 

@@ -214,7 +214,7 @@ class StartThread(threading.Thread):
         tail = "\n".join(log.read_text(encoding="utf-8", errors="replace").splitlines()[-12:])
         message = (
             f"{service.name} did not become ready (crashed {entry.restarts} times, "
-            f"limit {service.ready_within_s:.0f} s), see {log}; its last lines:\n{tail}"
+            f"limit {service.ready_within_s:.0f} s); the last lines of {log}:\n{tail}"
         )
         raise StackError(message, repair=UP)
 

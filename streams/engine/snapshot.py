@@ -85,8 +85,8 @@ def snapshot_of(owned: OwnedPartition) -> Snapshot:
     """
     if owned.in_work:
         problem = (
-            f"partition {owned.number}: no snapshot while a chunk is not acknowledged; the last "
-            "file is unchanged"
+            f"partition {owned.number}: a chunk waits for its acknowledgement, so no snapshot was "
+            "written; the last file is unchanged"
         )
         raise RuntimeError(problem)
     return Snapshot(

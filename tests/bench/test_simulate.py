@@ -145,7 +145,7 @@ def with_progress(*progress: Progress) -> Change:
         (changed(SALES_WINDOWS_CHANGELOG, '"sold_units":3', '"sold_units":4'), "row S1|A@"),
         (without(SALES_WINDOWS_CHANGELOG), "carries its rows"),
         (changed(STOCK_LATE, '"units":9', '"units":8'), "7-0-3 is late as in a single pass"),
-        (changed(STOCK_LATE, '"inv_key":"S1|A"', '"inv_key":"S1|B"'), "7-0-3 is late as in a single"),
+        (changed(STOCK_LATE, '"inv_key":"S1|A"', '"inv_key":"S1|B"'), "7-0-3 is late as in a"),
         (
             changed(STOCK_LATE, '"commit_us":1', '"commit_us":2'),
             "7-0-3 is late as in a single pass",

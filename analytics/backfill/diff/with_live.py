@@ -238,7 +238,7 @@ def _refuse_lost(both: Pending) -> None:
     names = ", ".join(f"{kind} {key.decode()}" for kind, key in both.lost[:3])
     problem = (
         f"the topics lack the newest published decision of {len(both.lost)} keys, for example "
-        f"{names}: they were deleted by the retention of 400 days, or by hand"
+        f"{names}: these decisions were deleted by the retention of 400 days, or by hand"
     )
     step = (
         "compare with a run that is limited to other keys (--key, --store, --item), or two runs "
