@@ -196,7 +196,7 @@ def origin_of(
     refuse_other_project(code)
     if not changes and (where or revision is not None):
         option = "--where" if where else "--revision"
-        message = f"{option} needs --set, which names the new values; nothing was computed"
+        message = f"{option} requires --set, which names the new values; nothing was computed"
         raise StackError(message)
     overlay = (rule_of(changes, where or ()),) if changes else ()
     return Origin(code, ref, overlay, revision)

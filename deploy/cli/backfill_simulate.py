@@ -169,7 +169,7 @@ def _scenarios(
     from analytics.simulation import scenarios as known  # noqa: PLC0415 -- loads the rules
 
     if conditions and not changes:
-        message = f"--where {conditions[0]!r} needs --set; nothing was simulated"
+        message = f"--where {conditions[0]!r} requires --set; nothing was simulated"
         raise StackError(
             message, repair="inventory backfill simulate --set hysteresis_units=3 --where family=sS"
         )

@@ -85,7 +85,7 @@ def snapshot_of(owned: OwnedPartition) -> Snapshot:
     """
     if owned.in_work:
         problem = (
-            f"partition {owned.number}: a chunk waits for its acknowledgement, so no snapshot was "
+            f"partition {owned.number}: a chunk is not acknowledged, so no snapshot was "
             "written; the last file is unchanged"
         )
         raise RuntimeError(problem)

@@ -145,7 +145,8 @@ def test_a_line_removed_doubled_or_moved_is_refused_with_partition_and_offsets(
 
 
 @pytest.mark.parametrize(
-    ("number", "problem"), [(0, r"line 2: .* \(up to offset 10\) has .* was changed"), (2, "head")]
+    ("number", "problem"),
+    [(0, r"line 2: .* up to offset 10, but found .* was changed"), (2, "head")],
 )
 def test_a_changed_line_is_refused_though_it_is_a_line(
     tmp_path: Path, number: int, problem: str

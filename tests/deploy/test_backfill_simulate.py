@@ -173,7 +173,7 @@ def test_options_become_assumptions_and_scenarios(simulate: Run, tmp_path: Path)
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        (("--where", "family=sS"), "--where 'family=sS' needs --set; nothing was simulated"),
+        (("--where", "family=sS"), "--where 'family=sS' requires --set; nothing was simulated"),
         (("--order-days", "mon,someday"), "--order-days 'someday': expected one of mon, tue"),
         (("--lead-times", "guess"), "--lead-times 'guess': expected history or policy"),
         (("--demand", "all"), "--demand 'all': expected estimated or recorded"),

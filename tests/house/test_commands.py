@@ -146,7 +146,7 @@ def test_every_verb_has_help(verb: str) -> None:
         (("people", "add", "ben", "--url", "https://"), "'https://'", "https://shop.example"),
         (("rejected", "list", "--limit", "0"), "--limit 0", "1 to 1000000"),
         (("rejected", "list", "--limit", f"{2**63}"), f"--limit {2**63}", "1 to 1000000"),
-        (("sql", "SELECT 1", "--csv", "--json"), "--csv and --json", "one of them"),
+        (("sql", "SELECT 1", "--csv", "--json"), "--csv and --json", "one of these"),
     ],
 )
 def test_a_wrong_argument_is_named_with_the_expected_form(
