@@ -44,7 +44,7 @@ NOUNS: Final = {
     "restore": plural_noop("%(number)s restore", "%(number)s restores"),
     "row": plural_noop("%(number)s row", "%(number)s rows"),
     "scorecard": plural_noop("%(number)s scorecard", "%(number)s scorecards"),
-    "settled line": plural_noop("%(number)s settled line", "%(number)s settled lines"),
+    "finished line": plural_noop("%(number)s finished line", "%(number)s finished lines"),
     "store": plural_noop("%(number)s store", "%(number)s stores"),
     "supplier": plural_noop("%(number)s supplier", "%(number)s suppliers"),
     "transfer": plural_noop("%(number)s transfer", "%(number)s transfers"),

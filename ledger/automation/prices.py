@@ -102,7 +102,7 @@ def why_not(candidate: Candidate, *, now_us: int, as_of_us: int | None) -> str |
         ),
         (
             candidate.new_minor < lowest,
-            gettext_noop("the floor has risen since the proposal, and the new price is below it"),
+            gettext_noop("the price floor has risen and is now above the proposed price"),
         ),
         (
             candidate.has_rule_price_that_day,
@@ -122,7 +122,7 @@ def why_not(candidate: Candidate, *, now_us: int, as_of_us: int | None) -> str |
         ),
         (
             is_stale(candidate.pipeline_age_us),
-            gettext_noop("a part of the pipeline sent no heartbeat for 60 s"),
+            gettext_noop("no heartbeat of a partition for 60 s: the stock figures may be old"),
         ),
     )
     return next((why for objects, why in objections if objects), None)

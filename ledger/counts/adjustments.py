@@ -150,7 +150,11 @@ def approve_adjustment(*, request_id: int, actor: str, command_id: UUID | None =
     def work() -> Written:
         request = locked_request(request_id)
         if request.requested_by == actor:
-            refuse("actor", actor, "you have requested this, so another person has to approve it")
+            refuse(
+                "actor",
+                actor,
+                "you have requested this adjustment, so another person has to approve it",
+            )
         booked = book_adjustment(request.adjustment, actor)
         decide_request(request_id, "approved", actor, adjustment_id=booked)
         return Written(booked)
@@ -189,7 +193,7 @@ def set_adjustment_limit(*, limit_minor: int, actor: str, shown_minor: int | Non
             who, at = person(before.updated_by), moment_text(before.updated_at)
             message = Message(
                 "%(who)s has set the limit to %(now)s at %(at)s, after this page was loaded: check "
-                "it, and set it again if needed",
+                "the limit, and set it again if needed",
                 who=who,
                 now=now,
                 at=at,

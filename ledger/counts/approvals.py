@@ -103,7 +103,9 @@ def ask_for_recount(*, count_id: int, actor: str, command_id: UUID | None = None
 def _refuse_approver(count: WaitingDraft, actor: str) -> None:
     if count.counter == actor:
         refuse(
-            "actor", actor, "you have counted this yourself, so another person has to approve it"
+            "actor",
+            actor,
+            "you have counted this item yourself, so another person has to approve the count",
         )
 
 
@@ -120,9 +122,8 @@ def _refuse_if_moved(count: WaitingDraft, shown_expected_units: int | None) -> N
         raise Conflict(message)
     if shown_expected_units is not None and shown_expected_units != count.expected_units:
         message = Message(
-            "the expected stock was %(shown)s when this page was loaded, and is %(now)s now, "
-            "because earlier sales or bookings arrived late; check the difference and approve "
-            "again",
+            "the expected stock was %(shown)s when this page was loaded, and is %(now)s now. "
+            "Earlier sales or bookings arrived late. Check the difference and approve again",
             shown=counted(shown_expected_units, "unit"),
             now=f"{count.expected_units:,}",
         )
@@ -160,7 +161,7 @@ def _check_second_count(count: WaitingDraft) -> None:
     is_first = count.stock_known and count.recount_of is None
     if is_first and is_variance_due(count.units, count.expected_units):
         message = Message(
-            "the count differs by %(variance)s, more than the tolerance of "
+            "the count differs from the expected stock by %(variance)s, more than the tolerance of "
             "%(tolerance_units)s: a second blind count is needed first",
             variance=counted(count.variance_units, "unit", f"{count.variance_units:+d}"),
             tolerance_units=tolerance_units(count.expected_units),

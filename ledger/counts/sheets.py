@@ -218,8 +218,8 @@ def _store(sheet: OpenSheet, entry: Entry, now: datetime, handed_in: Collection[
         refuse("counted_at", counted_at, "counted more than 48 h ago: count the item again")
     if item.sku in handed_in:
         rule = gettext_noop(
-            "this sheet's count of this item is handed in already, and a further entry would "
-            "replace it instead of adding to it: count all units of the item on another sheet"
+            "the count of this item on this sheet is already handed in, and a further entry would "
+            "replace it: count all units of the item on another sheet"
         )
         refuse("units", units, rule)
     execute(

@@ -61,8 +61,8 @@ def locked_draft(count_id: int) -> LockedCount:
         raise Conflict(message)
     if count.status == "void":
         message = Message(
-            "%(writer)s has refused count %(count_id)s, or has counted again, %(write_time)s. "
-            "So this count needs no decision any more",
+            "%(writer)s has refused count %(count_id)s, or has counted the item again, "
+            "%(write_time)s. So this count needs no decision any more",
             writer=count.writer,
             count_id=count_id,
             write_time=count.write_time,

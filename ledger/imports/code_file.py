@@ -112,7 +112,7 @@ def _columns(titles: list[str]) -> list[str]:
 def _row(line: int, columns: list[str], cells: list[str]) -> CodeRow | BadCodeRow:
     if len(cells) != len(columns):
         rule = Message(
-            "%(cells)s under %(columns)s",
+            "the row has %(cells)s, but the first line names %(columns)s",
             cells=counted(len(cells), "cell"),
             columns=counted(len(columns), "column"),
         )

@@ -256,7 +256,7 @@ class _Known:
             return taken_text(command, str(before["sku"]), is_active=bool(before["is_active"]))
         if command.sku not in self.skus:
             return Message(
-                "no product has the SKU %(sku)s: add the product first, or check it",
+                "no product has the SKU %(sku)s: add the product first, or check the SKU",
                 sku=command.sku,
             )
         if isinstance(command, DescribeGtin):
@@ -265,7 +265,7 @@ class _Known:
             return sku_text(min(others)) if others else ""
         if command.supplier not in self.suppliers:
             return Message(
-                "no supplier has the code %(supplier)s: add it first, or check it",
+                "no supplier has the code %(supplier)s: add the supplier first, or check the code",
                 supplier=command.supplier,
             )
         return ""

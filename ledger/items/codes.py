@@ -69,7 +69,11 @@ class DescribeSupplierCode:
     def check(self) -> None:
         """Raise `ServiceError` with the field that breaks a rule."""
         if "\x00" in checks.text("supplier", self.supplier):
-            refuse("supplier", self.supplier, "no such supplier: add it first, or check its code")
+            refuse(
+                "supplier",
+                self.supplier,
+                "no such supplier: add the supplier first, or check the code",
+            )
         checks.text("number", self.number, longest=LONGEST_NUMBER)
         if not self.number.isprintable() or self.number != self.number.strip(" "):
             refuse("number", self.number, "printable characters, without a space at either end")
@@ -83,7 +87,11 @@ class DescribeSupplierCode:
         require_product(self.sku)
         sql = "SELECT EXISTS (SELECT FROM retail.supplier WHERE code = %s)"
         if not fetch_value(sql, self.supplier):
-            refuse("supplier", self.supplier, "no such supplier: add it first, or check its code")
+            refuse(
+                "supplier",
+                self.supplier,
+                "no such supplier: add the supplier first, or check the code",
+            )
 
 
 DescribeCode = DescribeGtin | DescribeSupplierCode
@@ -139,7 +147,7 @@ def taken_text(command: DescribeCode, sku: str, *, is_active: bool) -> str:
 def sku_text(sku: str) -> str:
     """Return the reason for refusing a GTIN: its digits are the SKU `sku` of another product."""
     return Message(
-        "these digits are the SKU %(sku)s, and a scan finds that item first: check the number",
+        "these digits are also the SKU %(sku)s, so a scan would find that item: check the number",
         sku=sku,
     )
 

@@ -44,7 +44,8 @@ def gtin_problem(text: str) -> Message | None:
         return Message("a GTIN has digits only: type the number below the bars")
     if len(text) not in LENGTHS:
         return Message(
-            "a GTIN has 8, 12, 13 or 14 digits, not %(digits)s: compare it with the package",
+            "a GTIN has 8, 12, 13 or 14 digits, not %(digits)s: compare the number with the "
+            "package",
             digits=len(text),
         )
     if not text.strip("0"):
@@ -52,8 +53,8 @@ def gtin_problem(text: str) -> Message | None:
     wanted = check_digit(text[:-1])
     if int(text[-1]) != wanted:
         return Message(
-            "its check digit is %(found)s, but these digits need %(wanted)s: compare it with the "
-            "package, or scan again",
+            "the last digit is %(found)s, but the check digit of this number is %(wanted)s: "
+            "compare the number with the package, or scan again",
             found=text[-1],
             wanted=wanted,
         )

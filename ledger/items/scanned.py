@@ -95,7 +95,7 @@ def problem_of(text: str, found: Sequence[CodeMatch]) -> str:
     skus = sorted({match.sku for match in active(found)})
     if len(skus) > 1:
         return Message(
-            "a code of %(skus)s, by different suppliers: type the SKU", skus=", ".join(skus)
+            "a code that different suppliers use for %(skus)s: type the SKU", skus=", ".join(skus)
         )
     if found and not skus:
         return Message(
@@ -105,7 +105,7 @@ def problem_of(text: str, found: Sequence[CodeMatch]) -> str:
     digits = digits_in(text)
     problem = gtin_problem(digits)
     if problem and digits.isascii() and digits.isdigit() and len(digits) in LENGTHS:
-        return Message("no SKU, and no GTIN: %(problem)s", problem=problem)
+        return Message("neither an SKU nor a GTIN: %(problem)s", problem=problem)
     return UNKNOWN
 
 

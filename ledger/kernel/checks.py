@@ -44,7 +44,7 @@ def sku_problem(sku: str) -> str | None:
     if not 1 <= len(sku) <= LONGEST_SKU:
         return Message("an SKU has 1 to %(longest_sku)s characters", longest_sku=LONGEST_SKU)
     if not sku.isprintable() or "|" in sku:
-        return gettext_noop("an SKU is printable and has no |")
+        return gettext_noop("an SKU has printable characters only, and no |")
     if sku != sku.strip(" "):
         return gettext_noop("an SKU has no space at either end")
     return None

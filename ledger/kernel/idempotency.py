@@ -153,7 +153,9 @@ def _refuse_reuse(first: _FirstUse, kind: str, actor: str | None, content: objec
     kind is compared.
     """
     is_known = first.content is not None
-    again = Message("Check the page. If your values are still needed, send them from there.")
+    again = Message(
+        "Check the page. If your values are still needed, send them again from that page."
+    )
     if is_known and first.actor != actor:
         message = Message(
             "%(actor)s has already sent this form, %(at)s. Your values weren't written. %(again)s",

@@ -112,8 +112,9 @@ def refuse_other_revision(row: Proposal, decision: Decision) -> None:
     """
     if decision.shown_revision is not None and decision.shown_revision != row.revision:
         message = Message(
-            "This proposal has changed meanwhile: you saw revision %(shown_revision)s, now it "
-            "is revision %(revision)s%(asks)s, since %(updated_at)s: check it and decide again",
+            "You saw revision %(shown_revision)s of this proposal, but it changed at "
+            "%(updated_at)s. It now has revision %(revision)s%(asks)s. Check the proposal and "
+            "decide again",
             shown_revision=decision.shown_revision,
             revision=row.revision,
             asks=row.asks,
@@ -130,7 +131,7 @@ def last_decision(desk: Desk[Proposal], proposal: str) -> tuple[str, str]:
         proposal,
     )
     if last is None or last.decided_at is None:
-        refuse(desk.id_column, proposal, "no such proposal with a decision on it")
+        refuse(desk.id_column, proposal, "no proposal with this id has a decision")
     return person(last.decided_by), moment_text(last.decided_at)
 
 

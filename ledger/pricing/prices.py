@@ -303,8 +303,8 @@ def write_rollback(
 def _refuse_if_undone(newest: TimelineRow | None) -> None:
     if newest is not None and newest.kind == "rollback":
         message = Message(
-            "The last change is rolled back already, %(origin)s: to get another price, set "
-            "it by hand",
+            "The last change is rolled back already, %(origin)s: to change the price again, set it "
+            "by hand",
             origin=newest.origin,
         )
         raise Conflict(message)

@@ -89,4 +89,4 @@ def _check(item: NewItem, inv_key: str) -> None:
 
 def _refuse_unknown_supplier(code: object) -> None:
     if code is not None and not terms_of({str(code)})[str(code)].is_named:
-        refuse("supplier", code, "no such supplier: add it first, or check its code")
+        refuse("supplier", code, "no such supplier: add the supplier first, or check the code")

@@ -170,7 +170,8 @@ def _own_fresh_receipt(
         raise Conflict(message)
     if receipt.recorded_by != actor:
         rule = Message(
-            "only %(writer)s, who received it, may correct it: book an adjustment instead",
+            "only %(writer)s, who received this delivery, may correct it: book an adjustment "
+            "instead",
             writer=receipt.writer,
         )
         refuse("actor", actor, rule)

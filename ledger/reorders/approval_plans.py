@@ -229,7 +229,9 @@ def _parts(
         if not supplier:
             refuse("supplier", None, "an order needs a supplier: set one on the item first")
         if part.supplier and not known.terms[supplier].is_named:
-            refuse("supplier", supplier, "no such supplier: add it first, or check its code")
+            refuse(
+                "supplier", supplier, "no such supplier: add the supplier first, or check the code"
+            )
         refuse_inactive(known.terms[supplier])
         checks.not_past("due_on", part.due_on, known.now)
         checked.append(Part(part.units, supplier, part.due_on))

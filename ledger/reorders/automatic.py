@@ -150,7 +150,8 @@ def _freshness(case: Case) -> Iterable[Reason | None]:
         )
     if is_stale(case.pipeline_age_us):
         yield Reason(
-            "pipeline_stale", gettext_noop("a part of the pipeline sent no heartbeat for 60 s")
+            "pipeline_stale",
+            gettext_noop("no heartbeat of a partition for 60 s: the stock figures may be old"),
         )
 
 

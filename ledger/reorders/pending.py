@@ -236,7 +236,7 @@ def _announce(
     taken = _taken(items)
     free = [item for item in items if item.subject not in taken]
     refused = refused + [
-        NotOrdered(subject, Message("%(by)s is sending it already", by=person(by)))
+        NotOrdered(subject, Message("%(by)s is already sending this need or order", by=person(by)))
         for subject, by in taken.items()
     ]
     send_id = _write(sorted(free, key=_by_order), approver) if free else None

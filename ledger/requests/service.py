@@ -97,7 +97,7 @@ def confirm_request(number: int, *, actor: str, command_id: UUID | None = None) 
         if found.kind not in CONFIRMED:
             refuse("form", found.kind, "this request needs no confirmation")
         if found.requested_by == actor:
-            rule = gettext_noop("you have asked for this, so another person has to confirm it")
+            rule = gettext_noop("you have made this request, so another person has to confirm it")
             refuse("actor", actor, rule)
         _change(_CONFIRM, found, actor, "confirmed")
         return Done()
@@ -118,7 +118,7 @@ def cancel_request(number: int, *, actor: str, command_id: UUID | None = None) -
         found = _request(number)
         if actor != found.requested_by and OPERATOR not in roles_of(actor):
             rule = Message(
-                "only %(requested_by)s, who asked for it, or an operator may cancel it",
+                "only %(requested_by)s, who made this request, or an operator may cancel it",
                 requested_by=found.requested_by,
             )
             refuse("actor", actor, rule)

@@ -180,7 +180,7 @@ def withdraw_review(
         _refuse_deciding(now)
         if actor not in (now.requested_by, now.decided_by) and OPERATOR not in roles_of(actor):
             rule = Message(
-                "only %(requested_by)s, %(decided_by)s or an operator may withdraw it",
+                "only %(requested_by)s, %(decided_by)s or an operator may withdraw this approval",
                 requested_by=now.requested_by,
                 decided_by=now.decided_by,
             )

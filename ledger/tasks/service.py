@@ -112,9 +112,8 @@ def acknowledge_variance(
 def _refuse_if_moved(variance: int, shown: int) -> None:
     if variance != shown:
         message = Message(
-            "the difference was %(shown)s when this page was loaded, and is "
-            "%(variance)s now, because earlier sales or bookings arrived late; check it "
-            "and choose again",
+            "the difference was %(shown)s when this page was loaded, and is %(variance)s now. "
+            "Earlier sales or bookings arrived late. Check the difference and choose again",
             shown=counted(shown, "unit", f"{shown:+d}"),
             variance=f"{variance:+d}",
         )
@@ -150,7 +149,8 @@ def _locked_variance(task_id: int, actor: str) -> OpenVariance:
         refuse("task", task_id, rule)
     if task.counted_by == actor:
         rule = gettext_noop(
-            "you have counted this yourself, so another person has to acknowledge the difference"
+            "you have counted this item yourself, so another person has to acknowledge the "
+            "difference"
         )
         refuse("actor", actor, rule)
     return task

@@ -92,8 +92,8 @@ def locked_transfer(shipment_line_id: int) -> LockedTransfer:
     legs = {row.leg: row for row in rows}
     if len(rows) != len(legs) or len(legs) != 2:  # noqa: PLR2004 -- one row leaves, one arrives
         message = Message(
-            "transfer %(reference)s has %(rows)s of this item instead of one that "
-            "leaves and one that arrives: ask an operator to correct it",
+            "transfer %(reference)s has %(rows)s of this item. It must have two: one that leaves "
+            "and one that arrives. Ask an operator to correct the transfer",
             reference=reference,
             rows=counted(len(rows), "line"),
         )

@@ -100,7 +100,8 @@ def correct_transfer_receipt(
                 "actor",
                 actor,
                 Message(
-                    "only %(writer)s, who received it, may correct it: adjust the stock instead",
+                    "only %(writer)s, who received this transfer, may correct it: adjust the stock "
+                    "instead",
                     writer=arriving.writer,
                 ),
             )

@@ -235,7 +235,10 @@ def move_transfer_due_date(
             refuse(
                 "due_on",
                 due_on,
-                Message("not before the day on which it left, %(left_on)s", left_on=left_on),
+                Message(
+                    "not before %(left_on)s, the day on which the units were shipped",
+                    left_on=left_on,
+                ),
             )
         # The leaving row is a movement of stock, whose author is the person who shipped it.
         execute(

@@ -135,7 +135,7 @@ REFUSED = [
         "/admin/ledger/product/add/",
         {"code": "A|B", "name": "Both"},
         "code",
-        "An SKU is printable and has no |. Nothing was saved.",
+        "An SKU has printable characters only, and no |. Nothing was saved.",
     ),
     (
         "/admin/ledger/product/add/",

@@ -138,7 +138,9 @@ def test_no_price_is_written_by_rule_while_the_pipeline_is_stale(
     ledger.execute(spoil)
 
     assert write_due() == 0
-    assert objections_to([due])[due] == "a part of the pipeline sent no heartbeat for 60 s"
+    assert objections_to([due])[due] == (
+        "no heartbeat of a partition for 60 s: the stock figures may be old"
+    )
 
 
 def test_a_policy_that_changes_while_a_price_is_written_is_heard(

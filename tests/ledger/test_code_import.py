@@ -71,7 +71,7 @@ def test_an_import_adds_changes_and_keeps_codes_with_one_entry_each(
 
 
 WRONG = [
-    ("MUG,4006381333932,,,", "Code: its check digit is 2, but these digits need 1: compare"),
+    ("MUG,4006381333932,,,", "Code: the last digit is 2, but the check digit of this number is 1"),
     ("MUG,40063813339,,,", "Code: a GTIN has 8, 12, 13 or 14 digits, not 11: compare"),
     ("MUG,ABC,,,", "Code: a GTIN has digits only"),
     ("MUG,<img src=x>,,,", "Code: a GTIN has digits only"),
@@ -82,12 +82,12 @@ WRONG = [
     (f"LAMP,{EAN},,,", "This is a code of MUG: check the number, or change that row."),
     (f"MUG,{OLD},,,", "This is a code of LAMP, deactivated: check the number"),
     (f"LAMP,{NUMBER},ACME,,", "This is a code of MUG: check the number"),
-    ("MUG,M-1,NOBODY,,", "No supplier has the code NOBODY: add it first"),
+    ("MUG,M-1,NOBODY,,", "No supplier has the code NOBODY: add the supplier first"),
     ("MUG,M-1,ACME,6,", "Units: must be 1 for the code of a supplier: for a case, use its GTIN"),
     ("MUG,036000291452,,0,", "Units: a whole number from 1 to 10,000"),
     ("MUG,036000291452,,x,", "Units: a whole number from 1 to 10,000"),
     ("MUG,036000291452,,,maybe", "Active: yes or no; got “maybe”."),
-    ("MUG,036000291452", "2 cells under 5 columns."),
+    ("MUG,036000291452", "The row has 2 cells, but the first line names 5 columns."),
     ("MUG,10614141543219,,,\nMUG,10614141543219,,,", "Line 2 has this code already."),
 ]
 
@@ -110,7 +110,9 @@ def test_a_supplier_with_a_character_that_postgres_has_not_is_a_wrong_row(
     [bad] = check_codes("sku,code,supplier\nMUG,M-1,AC\0ME\n").bad_rows
 
     assert bad.line == 2
-    assert bad.reason.startswith("Supplier: no such supplier: add it first, or check its code")
+    assert bad.reason.startswith(
+        "Supplier: no such supplier: add the supplier first, or check the code"
+    )
 
 
 def test_every_wrong_row_is_listed_at_once(coded: psycopg.Connection) -> None:

@@ -79,7 +79,7 @@ def test_a_count_over_the_tolerance_has_no_approve_button(shelf: psycopg.Connect
     said = text(max_.get(f"/counts/waiting/?open=count-{over}"))
 
     assert "second blind count first" in said
-    assert "Another person has to count it again" in said
+    assert "Another person has to count the item again" in said
     assert "Approve" not in said
     waiting(9, actor="bob")
     assert "Approve" in text(max_.get("/counts/waiting/"))
@@ -221,7 +221,7 @@ def test_a_waiting_adjustment_is_approved_by_somebody_else(shelf: psycopg.Connec
     own = post(person("manager", "max"), "/counts/waiting/decide", **form)
     other = post(person("manager", "moe"), "/counts/waiting/decide", **form)
 
-    said = "You have requested this, so another person has to approve it."
+    said = "You have requested this adjustment, so another person has to approve it."
     assert (own.status_code, said in text(own)) == (
         422,
         True,

@@ -135,7 +135,7 @@ def test_an_item_that_can_not_be_handed_in_stays_on_the_open_sheet(
     second = services.submit_sheet(sheet_id=sheet, actor="ann")
 
     assert [(row.sku, row.field, row.value) for row in first.refused] == [("S", "units", "1000001")]
-    assert "count of this item is handed in already" in late.rule
+    assert "count of this item on this sheet is already handed in" in late.rule
     assert (len(first.count_ids), len(second.count_ids), second.refused) == (1, 1, ())
     with pytest.raises(Conflict, match="handed in"):
         services.submit_sheet(sheet_id=sheet, actor="ann")

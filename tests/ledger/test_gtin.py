@@ -20,7 +20,7 @@ def test_a_right_code_has_no_problem_and_any_other_last_digit_is_named(code: str
     assert check_digit(code[:-1]) == int(code[-1])
     for other in others:
         problem = gtin_problem(other) or ""
-        assert problem.startswith(f"its check digit is {other[-1]}, but these digits need ")
+        assert problem.startswith(f"the last digit is {other[-1]}, but the check digit ")
 
 
 @pytest.mark.parametrize("code", RIGHT)
@@ -42,7 +42,7 @@ def test_a_wrong_digit_or_two_exchanged_neighbours_are_noticed(code: str) -> Non
         ("40063813339x1", "a GTIN has digits only"),
         ("٤٠٠٦٣٨١٣٣٣٩٣١", "a GTIN has digits only"),
         ("4006381333931\n", "a GTIN has digits only"),
-        ("400638133393", "its check digit is 3, but these digits need "),
+        ("400638133393", "the last digit is 3, but the check digit of this number is "),
         ("40063813339", "a GTIN has 8, 12, 13 or 14 digits, not 11"),
         ("040063813339310", "a GTIN has 8, 12, 13 or 14 digits, not 15"),
         ("00000000", "a GTIN is never 0"),

@@ -81,7 +81,7 @@ def test_a_key_is_explained_on_request(planted: psycopg.Connection) -> None:
     asked = post(client, "/history/ask", kind="explain", **fields)
 
     assert asked["Location"] == path
-    assert "Both explanations are computed: waiting" in page(client, path)
+    assert "Request for both explanations: waiting" in page(client, path)
     execution = import_module("ledger.requests.execution")
     taken = execution.take_next()
     execution.finish(taken.id, execution.Ended(1, "", EXPLAINED))
@@ -357,7 +357,7 @@ def test_a_roll_back_is_offered_after_the_switch_and_the_other_steps_before(
     # A person switched in a terminal. The step is done, although no request of a page ran.
     assert "UTC, switched by root." in after
     assert after.count('<span class="flag good">done</span>') == 1
-    assert "Revision 2 decides since" in back
+    assert "Revision 2 has decided since" in back
     assert back.count("Ask for it") == 3
     assert 'name="kind" value="rollback"' not in back
 

@@ -114,7 +114,7 @@ def test_the_page_names_the_revision_that_decides_if_its_figures_are_of_another(
         shown = text_of(page("/items/L/S?tab=reorder"))
         assert (words.format(revision) in shown) == (revision != LOGIC_REVISION)
 
-    assert f"follow those of revision {LOGIC_REVISION}, which the workers" in shown
+    assert f"follow the rules of revision {LOGIC_REVISION}." in shown
 
 
 @pytest.mark.usefixtures("shop")

@@ -79,10 +79,10 @@ def test_the_pages_of_a_long_history_hold_each_fact_once_and_all_add_up(history:
 def test_a_page_says_which_facts_it_shows_and_leads_both_ways() -> None:
     newest, middle = page("/items/L/S"), page("/items/L/S?to=36")
 
-    assert "Facts 37 to 61 of 61 ordered by business time" in text_of(newest)
+    assert "Facts 37 to 61 of 61, the newest business time first" in text_of(newest)
     assert "After 36 earlier facts" in text_of(newest)
     assert "newer fact" not in newest
-    assert "Facts 12 to 36 of 61 ordered by business time" in text_of(middle)
+    assert "Facts 12 to 36 of 61, the newest business time first" in text_of(middle)
     assert "25 newer facts" in text_of(middle)
     assert 'href="?to=61#facts"' in middle
     assert 'href="/items/L/S#facts"' in middle
@@ -99,7 +99,7 @@ def test_a_short_history_is_shown_whole(ledger: psycopg.Connection) -> None:
 
     html = page("/items/L/S")
 
-    assert "Every fact ordered by business time" in text_of(html)
+    assert "Every fact, the newest business time first" in text_of(html)
     assert "Before the first fact" in html
     assert "Earlier facts" not in html
 
@@ -107,4 +107,4 @@ def test_a_short_history_is_shown_whole(ledger: psycopg.Connection) -> None:
 def test_an_item_without_facts_has_none_at_any_place(ledger: psycopg.Connection) -> None:
     write(ledger, "item_location")
 
-    assert "Why is it 0?" in text_of(page("/items/L/S?to=5"))
+    assert "Why on hand is 0" in text_of(page("/items/L/S?to=5"))

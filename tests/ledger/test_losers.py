@@ -245,7 +245,9 @@ def test_who_approves_a_refused_count_reads_who_refused_it(item: psycopg.Connect
     page = decide_count(person("manager", "moe"), count_id, {"action": "approve"})
 
     assert page.status_code == 409
-    assert re.match(rf"max has refused count {count_id}, or has counted again, {WHEN}", said(page))
+    assert re.match(
+        rf"max has refused count {count_id}, or has counted the item again, {WHEN}", said(page)
+    )
 
 
 def test_of_two_who_void_a_count_the_second_reads_who_was_first_and_keeps_his_reason(

@@ -226,7 +226,7 @@ def test_a_batch_orders_what_it_can_and_says_why_not_of_the_rest(
 
     assert [type(row) for row in done] == [Ordered, *[NotOrdered] * 4]
     reasons = [outcome.reason for outcome in done if isinstance(outcome, NotOrdered)]
-    assert "you saw revision 1, now it is revision 3" in reasons[0]
+    assert "It now has revision 3" in reasons[0]
     assert "is cancelled now" in reasons[1]
     assert "no such proposal" in reasons[2]
     assert "at most once" in reasons[3]

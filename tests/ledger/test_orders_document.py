@@ -169,7 +169,7 @@ def test_an_installation_that_nobody_has_named_says_so_on_the_screen(
 
     page = text(person("buyer").get("/orders/document?ref=X-1"))
 
-    assert "Suppliers read “Example Retail” as the buyer" in page
+    assert "Suppliers see “Example Retail” as the buyer" in page
     assert "amounts are in EUR" in page
 
 

@@ -72,7 +72,7 @@ def test_what_could_not_be_ordered_is_listed_with_its_reason(ledger: psycopg.Con
     page = text(answer)
     assert answer.status_code == 200
     assert "1 of the picked needs could not be ordered" in page
-    assert "you saw revision 1, now it is revision 2" in page
+    assert "It now has revision 2" in page
     assert [line[0] for line in lines(ledger)] == [first]
 
 
@@ -316,7 +316,7 @@ def test_a_closed_need_names_its_order_and_the_moment_of_its_figures(
     [(ref,)] = ledger.execute("SELECT order_ref FROM retail.purchase_order_line").fetchall()
     assert f'42 units as <a href="/orders/order?ref={ref}">{ref}</a>' in page
     assert "When the need closed: Base position <b>62</b> &gt; reorder point <b>20</b>" in page
-    assert "It had asked for <b>42 units</b>." in page
+    assert "The need had asked for <b>42 units</b>." in page
     assert "order <b>42</b>" not in page
 
 

@@ -204,7 +204,7 @@ def test_the_history_tells_what_people_did_in_words(ledger: psycopg.Connection) 
     page = re.sub(r"<[^>]*>", "", text(client.get("/orders/order?ref=X-1")))
 
     assert "ann ordered" in page
-    assert "buyer moved the day" in page
+    assert "buyer moved the due day" in page
     assert "buyer wrote down the confirmation" in page
     assert HistoryEntry(datetime.now(UTC), None, "sing_along", "", {}).action_text == "sing along"  # noqa: TID251 -- any time will do
 

@@ -128,7 +128,7 @@ def test_an_event_between_look_and_click_is_a_conflict_for_the_buyer(
 
     told(sinks, event(revision=2, quantity_units=30))
 
-    with pytest.raises(services.Conflict, match="you saw revision 1, now it is revision 2"):
+    with pytest.raises(services.Conflict, match=r"You saw revision 1 .* It now has revision 2"):
         services.approve_reorder(
             services.ApproveReorder(reorder_id=f"R:{KEY}:1-10", shown_revision=1)
         )

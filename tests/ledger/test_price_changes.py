@@ -185,7 +185,7 @@ def test_a_roll_back_is_not_rolled_back(ledger: psycopg.Connection, past: dateti
     services.roll_back_price(location="L", sku="S", actor="pat")
 
     again = (
-        r"The last change is rolled back already, written by pat at 20.* UTC: to get another price"
+        r"The last change is rolled back already, written by pat at 20.* UTC: to change the price"
     )
     with pytest.raises(Conflict, match=again):
         services.roll_back_price(location="L", sku="S", shown_price_id=newest_id())
@@ -363,7 +363,7 @@ def test_a_price_that_a_scheduled_one_replaces_says_so_by_the_stores_clock(
         page = client.post("/prices/items/L/S/change", typed, follow=True).content.decode()
 
     from_when = moment_text(tomorrow, now=database_now(), zone=zone_of("Europe/Berlin"))
-    assert f"A price of €8.70 is scheduled from {from_when} on, and then replaces it." in page
+    assert f"A price of €8.70 is scheduled from {from_when} on, and then replaces" in page
     assert f"This undoes the price of €8.70 from {from_when} on." in page
     assert f'<th scope="row"><time title="{tomorrow:%Y-%m-%d %H:%M:%S} UTC">{from_when}<' in page
     assert re.search(r"cost €[0-9.]+. The lowest allowed price is <b>€[0-9.]+</b>", page)

@@ -34,7 +34,7 @@ def number(code: str, sku: str, supplier: str = "ACME") -> DescribeSupplierCode:
 @pytest.mark.parametrize(
     ("command", "field", "rule"),
     [
-        (DescribeGtin("04006381333932", "MUG"), "code", "its check digit is 2, but"),
+        (DescribeGtin("04006381333932", "MUG"), "code", "the last digit is 2, but"),
         (DescribeGtin(EAN, "MUG"), "code", "14 digits"),
         (DescribeGtin("9638507", "MUG"), "code", "a GTIN has 8, 12, 13 or 14 digits, not 7"),
         (DescribeGtin("ABCDEFGH", "MUG"), "code", "a GTIN has digits only"),
@@ -69,7 +69,7 @@ def test_a_wrong_code_is_refused_with_its_reason(
 def test_a_gtin_that_is_the_sku_of_another_item_is_refused(coded: psycopg.Connection) -> None:
     services.add_reference(DescribeProduct("036000291452", "Odd"))
 
-    with pytest.raises(ServiceError, match="these digits are the SKU 036000291452"):
+    with pytest.raises(ServiceError, match="these digits are also the SKU 036000291452"):
         services.add_reference(DescribeGtin(gtin14("036000291452"), "MUG"))
 
     services.add_reference(DescribeGtin(gtin14("036000291452"), "036000291452"))
@@ -148,12 +148,12 @@ def test_an_operator_adds_and_deactivates_a_suppliers_code(coded: psycopg.Connec
 
 
 REFUSED = [
-    (ADD, {"code": "4006381333932", "sku": "MUG"}, "code", "Its check digit is 2, but these"),
+    (ADD, {"code": "4006381333932", "sku": "MUG"}, "code", "The last digit is 2, but the"),
     (ADD, {"code": "123", "sku": "MUG"}, "code", "A GTIN has 8, 12, 13 or 14 digits, not 3"),
     (ADD, {"code": "<b>x", "sku": "MUG"}, "code", "A GTIN has digits only"),
     (ADD, {"code": EAN, "sku": "LAMP"}, "code", "This is a code of MUG: check the number"),
     (ADD, {"code": "96385074", "sku": "CUP"}, "code", "This is a code of LAMP, deactivated"),
-    (ADD, {"code": CASE[1:], "sku": "LAMP"}, "code", "Its check digit is 8, but"),
+    (ADD, {"code": CASE[1:], "sku": "LAMP"}, "code", "The last digit is 8, but"),
     (ADD, {"code": "036000291452", "sku": "CUP"}, "sku", "No such product"),
     (
         ADD,

@@ -138,7 +138,7 @@ def test_the_lead_may_too(ledger: psycopg.Connection) -> None:
     [
         ({"location": "NOWHERE"}, "no such location: check its code"),
         ({"location": ""}, "a location is 1 to 24"),
-        ({"sku": "a|b"}, "printable and has no |"),
+        ({"sku": "a|b"}, "printable characters only, and no |"),
         ({"supplier": "NOBODY"}, "no such supplier"),
         ({"opening": "many"}, "one of zero, unknown"),
         ({"name": "x" * 201}, "at most 200 characters"),

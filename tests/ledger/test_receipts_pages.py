@@ -208,7 +208,7 @@ def test_a_receipt_is_corrected_on_the_page_by_its_receiver(ledger: psycopg.Conn
     again = client.post("/receiving/correct?ref=X-1", fields | typed | {"command_id": str(uuid4())})
 
     assert (refused.status_code, done.status_code, again.status_code) == (422, 302, 409)
-    assert "Only associate, who received it" in text(refused)
+    assert "Only associate, who received this delivery" in text(refused)
     assert f'name="received" {LIMITS} required value="7"' in text(again)
     assert receipts(ledger) == [(7, 1, 8, "miscounted", "associate")]
 

@@ -167,7 +167,7 @@ def test_a_need_that_was_answered_meanwhile_keeps_the_input(
 
     page = text(answer)
     assert answer.status_code == 409
-    assert "you saw revision 1, now it is revision 2" in page
+    assert "It now has revision 2" in page
     assert '<details class="more" open><summary>From another location' in page
     assert 'value="7"' in page
     assert 'value="2099-01-02"' in page

@@ -109,7 +109,7 @@ def test_both_layouts_of_a_time_are_read_as_utc(tmp_path: Path, text: str) -> No
         ({"date": "2010-13-01 08:26:00"}, "InvoiceDate"),
         ({"date": "yesterday"}, "InvoiceDate"),
         ({"sku": ""}, "StockCode: an SKU has 1 to 32"),
-        ({"sku": "a|b"}, "StockCode: an SKU is printable and has no |"),
+        ({"sku": "a|b"}, "StockCode: an SKU has printable characters only, and no |"),
         ({"sku": " a"}, "StockCode: an SKU has no space"),
         ({"sku": "x" * 33}, "StockCode: an SKU has 1 to 32"),
     ],

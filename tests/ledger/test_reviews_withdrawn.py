@@ -100,7 +100,9 @@ def test_the_requester_the_approver_and_operators_withdraw_an_approval(
     person("otto", "operator")
     found = approved(service)
 
-    with pytest.raises(errors.ServiceError, match="only ada, olga or an operator may withdraw it"):
+    with pytest.raises(
+        errors.ServiceError, match="only ada, olga or an operator may withdraw this"
+    ):
         service.withdraw_review(found, "x", actor="adam")
     with pytest.raises(psycopg.errors.CheckViolation, match="withdraws a review, not adam"):
         people.execute(WITHDRAW, (found.id, "adam"))

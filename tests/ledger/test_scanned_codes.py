@@ -90,13 +90,13 @@ def test_a_number_of_two_suppliers_shows_both_and_scans_neither(shop: psycopg.Co
 
     assert found(NUMBER)[:2] == ["MUG", "LAMP"]
     assert exact(NUMBER, mine="L") is None
-    assert "This is a code of LAMP, MUG, by different suppliers: type the SKU." in page
+    assert "This is a code that different suppliers use for LAMP, MUG: type the SKU." in page
 
 
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("4006381333932", "This is no SKU, and no GTIN: its check digit is 2, but these digits"),
+        ("4006381333932", "This is neither an SKU nor a GTIN: the last digit is 2, but the"),
         (OLD, "This is a deactivated code of LAMP: scan another code of the item, or type its"),
     ],
 )
@@ -169,14 +169,14 @@ def test_a_count_takes_codes_and_adds_the_units_of_a_case(shop: psycopg.Connecti
 
 
 REFUSED = [
-    ("4006381333932", 1, "no SKU, and no GTIN: its check digit is 2, but these digits need 1"),
+    ("4006381333932", 1, "neither an SKU nor a GTIN: the last digit is 2, but the check digit"),
     (OLD, 1, "a deactivated code of LAMP: scan another code of the item, or type its SKU."),
-    ("400638133393", 1, "no SKU, and no GTIN: its check digit is 3"),
-    ("40063813", 1, "no SKU, and no GTIN: its check digit is 3"),
+    ("400638133393", 1, "neither an SKU nor a GTIN: the last digit is 3"),
+    ("40063813", 1, "neither an SKU nor a GTIN: the last digit is 3"),
     ("12345", 1, "not in the catalogue: ask for the item to be added."),
     ("<b>nothing</b>", 1, "not in the catalogue: ask for the item to be added."),
     ("X" * 90, 1, "an SKU has 1 to 32 characters."),
-    ("a\tb", 1, "an SKU is printable and has no |."),
+    ("a\tb", 1, "an SKU has printable characters only, and no |."),
     (CASE, 100_000, "Units: a whole number from 0 to 1,000,000; got “1200000”."),
 ]
 
@@ -250,7 +250,7 @@ def test_an_adjustment_takes_a_code_of_one_unit(shop: psycopg.Connection) -> Non
     assert [answer.status_code for answer in (one, case, wrong)] == [200, 422, 422]
     assert "the code of a case of 12 × MUG: scan one unit" in case.content.decode()
     assert f'value="{CASE}"' in case.content.decode()
-    assert "its check digit is 2" in wrong.content.decode()
+    assert "the last digit is 2" in wrong.content.decode()
     asked = "SELECT DISTINCT sku FROM app.adjustment_request"
     booked = "SELECT DISTINCT sku FROM retail.stock_adjustment"
     assert shop.execute(f"{asked} UNION {booked}").fetchall() == [("MUG",)]
@@ -285,7 +285,7 @@ def test_a_delivery_has_the_codes_of_its_lines_and_asks_about_others(
     assert asked[0] == {"sku": "MUG", "units": 12}
     assert asked[1] == {"sku": "LAMP", "units": 1}
     assert asked[2]["why"].startswith("a deactivated code of LAMP")
-    assert asked[3]["why"].startswith("no SKU, and no GTIN: its check digit is 2")
+    assert asked[3]["why"].startswith("neither an SKU nor a GTIN: the last digit is 2")
     assert all(answer["why"].endswith(". Nothing was added.") for answer in asked[2:])
     assert "PO-9" in client.get(f"/receiving/?q={CASE}")["Location"]
 

@@ -222,7 +222,7 @@ def test_a_receipt_of_somebody_else_or_of_long_ago_is_not_corrected(
     theirs = received(Delivered(6))
     old = received(Delivered(6, received_at=NOON))
 
-    with pytest.raises(ServiceError, match="only bob, who received it"):
+    with pytest.raises(ServiceError, match="only bob, who received this transfer"):
         services.correct_transfer_receipt(
             shipment_line_id=theirs.in_id, delivered=Delivered(6), actor="ann"
         )

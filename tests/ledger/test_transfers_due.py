@@ -94,7 +94,7 @@ def test_a_transfer_is_not_due_before_the_day_on_which_it_left(ledger: psycopg.C
     assert found is not None
     left_on = found[0]
 
-    with pytest.raises(ServiceError, match=f"not before the day on which it left, {left_on}"):
+    with pytest.raises(ServiceError, match=f"not before {left_on}, the day on which"):
         services.move_transfer_due_date(
             shipment_line_id=transfer.in_id, due_on=left_on - timedelta(days=1)
         )
@@ -218,4 +218,4 @@ def test_who_moves_no_goods_moves_no_day(ledger: psycopg.Connection, role: str) 
     assert answer.status_code == 403
     page = client.get(f"/transfers/?open={transfer.in_id}").content.decode()
     assert transfer.transfer_ref in page
-    assert "Move the day" not in page
+    assert "Move the due day" not in page

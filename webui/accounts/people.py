@@ -130,8 +130,8 @@ def set_roles(*, name: str, roles: Collection[str], actor: str) -> None:
             _refuse_last_operator(
                 user,
                 gettext_noop(
-                    "%(get_username)s is the last active operator and can't lose this role: "
-                    "give it to another person first"
+                    "%(get_username)s is the last active operator and can't lose this role: give "
+                    "the role to another person first"
                 ),
             )
         _write_roles(user, roles)

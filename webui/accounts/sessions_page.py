@@ -40,7 +40,7 @@ def _end(request: HttpRequest, user: User, attempt: Attempt) -> HttpResponse:
         return _shown(request, user, status=WRONG, gone=True)
     audit.note("sessions_ended", user, source=source_of(request), sessions=ended)
     messages.success(
-        request, gettext("Sessions ended: %(ended)s. This one continues.") % {"ended": ended}
+        request, gettext("Sessions ended: %(ended)s. This session continues.") % {"ended": ended}
     )
     return redirect("sessions")
 

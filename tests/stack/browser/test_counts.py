@@ -264,7 +264,7 @@ def furnished(stack: RunningStack, doors: Doors, shop: Shop) -> tuple[Page, list
     Shop(shop.url, other, "Centre").range("MUG", 40)
     page.goto(f"{doors.base}/transfers/?location={shop.location}&sku=MUG&units=6")
     page.get_by_label("From").select_option(other)
-    page.get_by_role("button", name="It leaves now").click()
+    page.get_by_role("button", name="Send the units now").click()
     expect(page.get_by_text("Sent 6 units of")).to_be_visible()
     return (
         page,

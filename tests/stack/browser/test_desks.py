@@ -97,7 +97,7 @@ def test_a_need_that_changed_under_the_form_is_refused_and_the_input_stays(
     card(page, proposal).get_by_role("button", name="Approve").click()
 
     alert = page.get_by_role("alert")
-    expect(alert).to_contain_text("you saw revision 1, now it is revision 2")
+    expect(alert).to_contain_text("It now has revision 2")
     expect(card(page, proposal).get_by_label("Packs")).to_have_value("8")
     assert shop.order_lines() == []
     card(page, proposal).get_by_role("button", name="Approve").click()

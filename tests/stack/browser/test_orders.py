@@ -53,7 +53,7 @@ def scan_cases(dock: Page) -> None:
     for code, said in (
         (CASE, "MUG: 7 of 42."),
         (f"(01){CASE}(10)A7", "MUG: 13 of 42."),  # only the server parses this form
-        (f"{CASE[:-1]}9", "its check digit is 9, but these digits need 8"),
+        (f"{CASE[:-1]}9", "the last digit is 9, but the check digit of this number is 8"),
     ):
         dock.get_by_label("Scan an item").fill(code)
         dock.keyboard.press("Enter")

@@ -30,7 +30,7 @@ CLASSES: Final[Mapping[str, str]] = {
     "only_a": gettext_noop("Only A"),
     "only_b": gettext_noop("Only B"),
     "changed": gettext_noop("Changed"),
-    "course": gettext_noop("Other course"),
+    "course": gettext_noop("Different steps"),
     "explanation": gettext_noop("Explanation only"),
 }
 MEANINGS: Final[Mapping[str, str]] = {

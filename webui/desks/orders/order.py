@@ -20,7 +20,7 @@ _ACTION_TEXTS: Final[Mapping[str, str]] = MappingProxyType(
         "send_order": gettext_noop("sent the order"),
         "confirm_order": gettext_noop("wrote down the confirmation"),
         "ship_order": gettext_noop("announced goods"),
-        "re_date_order": gettext_noop("moved the day"),
+        "re_date_order": gettext_noop("moved the due day"),
         "cancel_order": gettext_noop("cancelled the rest"),
         "restore_order": gettext_noop("ordered cancelled units again"),
         "delete_order": gettext_noop("deleted the line"),

@@ -43,8 +43,8 @@ class AccountManager:
         """Raise PermissionDenied unless `may_manage` returns True."""
         if not self.may_manage(person):
             message = gettext_noop(
-                "This account is not one of yours to change. Nothing was changed. Ask "
-                "an operator. You can't change your own roles and stores."
+                "You may not change this account. Nothing was changed. Ask an operator. You can't "
+                "change your own roles and stores."
             )
             raise PermissionDenied(message)
 
@@ -79,8 +79,8 @@ class AccountManager:
         """Raise PermissionDenied for roles or stores that this person may not give."""
         if not self._covers(roles, places):
             message = Message(
-                "You may give the roles %(roles)s in your own stores. Nothing was changed. For "
-                "other roles or stores, ask an operator.",
+                "You may give only the roles %(roles)s, and only in your own stores. Nothing was "
+                "changed. For other roles or stores, ask an operator.",
                 roles=", ".join(self.roles),
             )
             raise PermissionDenied(message)

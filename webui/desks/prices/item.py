@@ -129,7 +129,8 @@ def _written(price_id: int) -> str:
     if following is None:
         return message
     replaced = gettext(
-        "A price of %(price_minor)s is scheduled from %(effective_from)s on, and then replaces it."
+        "A price of %(price_minor)s is scheduled from %(effective_from)s on, and then replaces the "
+        "written price."
     )
     return f"{message} {replaced}" % {
         "price_minor": amount_text(following.price_minor),

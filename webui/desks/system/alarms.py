@@ -132,7 +132,7 @@ def of_slot(slot: Slot | None) -> list[Alarm]:
         "The slot retains %(retained_text)s of WAL. At %(limit_bytes)s Postgres discards it."
     ) % {"retained_text": slot.retained_text, "limit_bytes": bytes_text(slot.limit_bytes)}
     severity = BAD if slot.state == DOWN else WARN
-    action = gettext("Start Connect, or end a pause of the capture.")
+    action = gettext("Start Connect. If the capture is paused, resume it.")
     return [Alarm(severity, what, None, action, "inventory capture resume")]
 
 

@@ -223,8 +223,8 @@ def _silent(numbers: Numbers) -> str:
     since = when(datetime.fromisoformat(numbers["silent_since"]))
     lines = counted_text(int(numbers["lines_of_seven_days"]), "line")
     return gettext(
-        "The last sale was in the hour of %(since)s. In the hours after it, the seven days before "
-        "had %(lines)s in total."
+        "The last sale was in the hour of %(since)s. On the seven days before, the same hours "
+        "after it had %(lines)s in total."
     ) % {"since": since, "lines": lines}
 
 
@@ -315,7 +315,7 @@ KINDS: Final[Mapping[str, Kind]] = {
     kinds.PHANTOM_SUSPECT: Kind(
         gettext_noop("May be missing from the shelf"),
         _phantom,
-        gettext_noop("Look at the shelf, count it"),
+        gettext_noop("Look at the shelf and count the item"),
         _count,
         COUNT,
     ),

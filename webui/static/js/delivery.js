@@ -49,7 +49,7 @@ async function ask(form, strip, code) {
 /** Return the message for a code that adds nothing. The page has only the first lines of a very long order. */
 function missing(strip, code) {
   if ("more" in strip.dataset) return text("{code} is not on this page. Nothing was added. It may be on a further line of this order: receive the lines of this page first.", { code });
-  return text("{code} is not on this order. Nothing was added. Keep it separate and ask the buyer.", { code });
+  return text("{code} is not on this order. Nothing was added. Keep the item separate and ask the buyer.", { code });
 }
 
 function rowsOf(form, sku) {

@@ -100,7 +100,7 @@ function refusedUnits(typed) {
   if (!typed) return "";
   const reason = /^[0-9]{8,}$/.test(typed)
     ? text("{typed} is a code, not a number of units.", { typed })
-    : text("{typed} is not a whole number from 0.", { typed });
+    : text("{typed} is not a whole number of 0 or more.", { typed });
   return `${reason} `;
 }
 
