@@ -76,9 +76,11 @@ class DescribeSupplierCode:
             )
         checks.text("number", self.number, longest=LONGEST_NUMBER)
         if not self.number.isprintable() or self.number != self.number.strip(" "):
-            refuse("number", self.number, "printable characters, without a space at either end")
+            refuse(
+                "number", self.number, "printable characters, without a space at the start or end"
+            )
         if self.code != supplier_code(self.supplier, self.number):
-            refuse("code", self.code, "supplier|number")
+            refuse("code", self.code, "the supplier's code, | and the number, like ACME|4711-B")
         if problem := checks.sku_problem(self.sku):
             refuse("sku", self.sku, problem)
 

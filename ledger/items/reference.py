@@ -80,7 +80,7 @@ class DescribeSupplier:
         """Raise `ServiceError` with the field that breaks a rule."""
         _check_line("code", checks.text("code", self.code), LONGEST_SUPPLIER)
         if "|" in self.code or self.code != self.code.strip(" "):
-            refuse("code", self.code, "no | and no space at either end")
+            refuse("code", self.code, "no |, and no space at the start or end")
         _check_line("name", checks.text("name", self.name), LONGEST_NAME)
 
 

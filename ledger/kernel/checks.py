@@ -46,7 +46,7 @@ def sku_problem(sku: str) -> str | None:
     if not sku.isprintable() or "|" in sku:
         return gettext_noop("an SKU has printable characters only, and no |")
     if sku != sku.strip(" "):
-        return gettext_noop("an SKU has no space at either end")
+        return gettext_noop("an SKU has no space at its start or end")
     return None
 
 

@@ -146,7 +146,7 @@ def _freshness(case: Case) -> Iterable[Reason | None]:
         )
     elif case.requested_units != case.quantity_units:
         yield Reason(
-            "state_differs", gettext_noop("the newest stock figures ask for a different quantity")
+            "state_differs", gettext_noop("by the newest stock figures, the quantity is different")
         )
     if is_stale(case.pipeline_age_us):
         yield Reason(
@@ -179,8 +179,8 @@ def _group_reason(
     if not counts or reached[case.group] >= case.minimum_order_minor:
         return ()
     text = Message(
-        "orders for this supplier and location come to %(reached)s, below the "
-        "supplier's minimum of %(minimum_order_minor)s",
+        "orders for this supplier and location add up to %(reached)s, below the supplier's minimum "
+        "of %(minimum_order_minor)s",
         reached=amount_text(reached[case.group]),
         minimum_order_minor=amount_text(case.minimum_order_minor),
     )

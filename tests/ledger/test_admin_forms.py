@@ -147,7 +147,7 @@ REFUSED = [
         "/admin/ledger/supplier/add/",
         {"code": "A|B", "name": "Both"},
         "code",
-        "No | and no space at either end. Nothing was saved.",
+        "No |, and no space at the start or end. Nothing was saved.",
     ),
 ]
 

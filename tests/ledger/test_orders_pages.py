@@ -205,7 +205,7 @@ def test_the_history_tells_what_people_did_in_words(ledger: psycopg.Connection) 
 
     assert "ann ordered" in page
     assert "buyer moved the due day" in page
-    assert "buyer wrote down the confirmation" in page
+    assert "buyer recorded the confirmation" in page
     assert HistoryEntry(datetime.now(UTC), None, "sing_along", "", {}).action_text == "sing along"  # noqa: TID251 -- any time will do
 
 

@@ -182,7 +182,7 @@ def test_two_plans_are_not_shipped_at_once_with_the_same_units(ledger: psycopg.C
 def test_a_plan_is_shipped_from_its_own_promise(ledger: psycopg.Connection) -> None:
     mine, theirs = plan(10), plan(20)
 
-    with pytest.raises(ServiceError, match=r"at most 10: .* or confirm that more were sent"):
+    with pytest.raises(ServiceError, match=r"at most 10: .* or confirm that more units were sent"):
         services.ship_planned_transfer(shipment_line_id=mine.in_id, units=11)
     services.ship_planned_transfer(shipment_line_id=mine.in_id, units=10)
     services.ship_planned_transfer(shipment_line_id=theirs.out_id, units=20)

@@ -80,7 +80,7 @@ def test_a_form_whose_request_was_stopped_can_be_sent_again(chromium: Browser) -
 def test_a_switch_turns_single_keys_off_on_this_device(doors: Doors) -> None:
     page = doors.log_in("manager").open("/tasks/")
     page.get_by_role("button", name="Keyboard").click()
-    page.get_by_label("Single keys on this device").uncheck()
+    page.get_by_label("Single-key shortcuts on this device").uncheck()
     page.keyboard.press("Escape")
 
     page.keyboard.press("?")
@@ -90,7 +90,7 @@ def test_a_switch_turns_single_keys_off_on_this_device(doors: Doors) -> None:
     expect(page.get_by_role("dialog", name="Keyboard")).to_have_count(0)
 
     page.get_by_role("button", name="Keyboard").click()
-    page.get_by_label("Single keys on this device").check()
+    page.get_by_label("Single-key shortcuts on this device").check()
     page.keyboard.press("Escape")
     page.keyboard.press("?")
     expect(page.get_by_role("dialog", name="Keyboard")).to_be_visible()

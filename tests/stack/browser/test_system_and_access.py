@@ -126,7 +126,8 @@ def test_the_admin_is_accessible_and_renames_a_supplier(doors: Doors, furnished:
     page.get_by_label("Code").fill("A|B")
     page.get_by_label("Name").fill("Bolt")
     page.get_by_role("button", name="Save", exact=True).click()
-    expect(page.get_by_text("No | and no space at either end. Nothing was saved.")).to_be_visible()
+    said = "No |, and no space at the start or end. Nothing was saved."
+    expect(page.get_by_text(said)).to_be_visible()
     expect(page.get_by_label("Name")).to_have_value("Bolt")
     faults += faults_of(page)
     page.get_by_label("Code").fill(code)

@@ -118,6 +118,6 @@ def test_without_script_the_form_of_the_range_asks_for_everything(doors: Doors) 
     visitor.expected = (" csp",)  # Chromium's reason for a script module that it doesn't load
     page = visitor.open("/range/")
 
-    for label in ("Reorder point s, units", "Least cover, days", "Service level z, millionths"):
+    for label in ("Reorder point s, units", "Minimum cover, days", "Service level z, millionths"):
         expect(page.get_by_label(label)).to_be_visible()
         expect(page.get_by_label(label)).to_be_enabled()

@@ -18,7 +18,7 @@ _ACTION_TEXTS: Final[Mapping[str, str]] = MappingProxyType(
         "order": "ordered",
         "change_order": gettext_noop("changed the units"),
         "send_order": gettext_noop("sent the order"),
-        "confirm_order": gettext_noop("wrote down the confirmation"),
+        "confirm_order": gettext_noop("recorded the confirmation"),
         "ship_order": gettext_noop("announced goods"),
         "re_date_order": gettext_noop("moved the due day"),
         "cancel_order": gettext_noop("cancelled the rest"),

@@ -12,7 +12,7 @@ from webui.readmodel.choices import Choice
 
 PAGE_ROWS: Final = 50
 WORDS: Final = {
-    "malformed": gettext_noop("Not understood"),
+    "malformed": gettext_noop("Not valid"),
     "forbidden": gettext_noop("Not allowed"),
     "too many": gettext_noop("Too many attempts"),
     "login": gettext_noop("Login failed"),

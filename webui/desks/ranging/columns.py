@@ -111,8 +111,8 @@ SECTIONS: Final[tuple[tuple[str, tuple[Field, ...]], ...]] = (
         (
             _days_read("review_centidays", gettext_noop("Review R")),
             _days_read("cycle_centidays", gettext_noop("Cycle C")),
-            _days_read("min_cover_centidays", gettext_noop("Least cover")),
-            _days_read("max_cover_centidays", gettext_noop("Most cover")),
+            _days_read("min_cover_centidays", gettext_noop("Minimum cover")),
+            _days_read("max_cover_centidays", gettext_noop("Maximum cover")),
             Field(
                 _METHOD,
                 gettext_noop("Safety stock SS"),
@@ -147,7 +147,7 @@ SECTIONS: Final[tuple[tuple[str, tuple[Field, ...]], ...]] = (
         (
             Field("cost_minor", gettext_noop("Cost"), high=MOST_PRICE),
             Field("regular_minor", gettext_noop("Regular price"), low=1, high=MOST_PRICE),
-            Field("margin_permille", gettext_noop("Least margin, per cent"), high=999),
+            Field("margin_permille", gettext_noop("Minimum margin, per cent"), high=999),
             Field("tax_bp", gettext_noop("Tax, per cent"), high=10_000),
             Field(
                 "price_mode",

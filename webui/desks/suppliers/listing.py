@@ -33,7 +33,7 @@ COLUMNS: Final = (
     Column("location", gettext_noop("Location")),
     Column("receipts", gettext_noop("Receipts"), "n", largest_first=True),
     Column("days", gettext_noop("Lead time"), "n wraps", largest_first=True),
-    Column("", "± sd", "n"),
+    Column("", "± deviation", "n"),
     Column("", gettext_noop("Half within"), "n wraps"),
     Column("ninety", gettext_noop("90 % within"), "n wraps", largest_first=True),
     Column("fill", gettext_noop("Fill rate"), "n", largest_first=True),

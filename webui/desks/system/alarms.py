@@ -197,7 +197,7 @@ def of_rejected() -> list[Alarm]:
             WARN,
             what,
             since,
-            gettext("Dismiss each, or send it again if its page offers that."),
+            gettext("Dismiss each record, or send it again if its page offers this."),
             url=url,
         )
     ]

@@ -204,7 +204,7 @@ function showKept(keptAtMs) {
   banner.className = "notice warning offline";
   banner.setAttribute("role", "status");
   const sentence = document.createElement("span");
-  sentence.textContent = text("No connection. This is your last list, from {age} ago. Counts may have changed since.", { age });
+  sentence.textContent = text("No connection. This is your last list, from {age} ago. The figures may have changed since.", { age });
   const again = closingButton(text("Try again"), () => location.reload());
   banner.append(sentence, again);
   document.getElementById("main").prepend(banner);
