@@ -44,7 +44,7 @@ class Product(models.Model):
         "SKU",
         primary_key=True,
         max_length=LONGEST_SKU,
-        help_text=gettext_noop("It can't be changed later."),
+        help_text=gettext_noop("The SKU can't be changed later."),
     )
     name = models.CharField(
         max_length=LONGEST_NAME, help_text=gettext_noop("Pages and orders show this name.")
@@ -82,7 +82,7 @@ class Location(models.Model):
         max_length=LONGEST_ADDRESS,
         blank=True,
         default="",
-        help_text=gettext_noop("Purchase orders print it as the place of delivery."),
+        help_text=gettext_noop("Purchase orders print this address as the place of delivery."),
     )
 
     class Meta:
@@ -168,7 +168,7 @@ class SupplierCode(models.Model):
     number = models.CharField(
         max_length=LONGEST_NUMBER,
         help_text=gettext_noop(
-            "Type it as the supplier's papers show it. It can't be changed later."
+            "Type the number as the supplier's papers show it. The number can't be changed later."
         ),
     )
     sku = models.CharField("SKU", max_length=LONGEST_SKU)

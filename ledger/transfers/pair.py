@@ -74,7 +74,7 @@ def locked_transfer(shipment_line_id: int) -> LockedTransfer:
         shipment_line_id,
     )
     gone = Message(
-        "transfer %(shipment_line_id)s is gone: it was cancelled, or never planned",
+        "transfer %(shipment_line_id)s does not exist: it was cancelled, or never planned",
         shipment_line_id=shipment_line_id,
     )
     if reference is None:

@@ -46,7 +46,7 @@ def test_the_approval_of_a_count_before_an_approved_one_leaves_on_hand(
     said = text(max_.get(f"/counts/waiting/?open=count-{count_id}"))
     services.approve_waiting_count(count_id=count_id, actor="max")
 
-    assert "after approval 15 → 15, because a later count has set it" in said
+    assert "after approval 15 → 15, because a later count has set on hand" in said
     assert "Moved since the count" not in said
     found = shelf.execute("SELECT * FROM app.expected_at('L|S', 'infinity', 99)").fetchone()
     assert found == (15, True)
@@ -233,7 +233,7 @@ def test_a_waiting_adjustment_is_approved_by_somebody_else(shelf: psycopg.Connec
 
 
 def test_a_waiting_adjustment_shows_on_hand_now_and_after(shelf: psycopg.Connection) -> None:
-    client, before = person("manager", "moe"), "because a later count has set it"
+    client, before = person("manager", "moe"), "because a later count has set on hand"
     for reason, at, units, shown in (
         ("theft", None, 100, "20 → \N{MINUS SIGN}80"),
         ("found", ago(shelf, hours=2), 100, "20 → 120"),

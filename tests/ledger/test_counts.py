@@ -228,7 +228,7 @@ def test_the_second_blind_count_takes_the_place_of_the_first(shelf: psycopg.Conn
 
     assert count_row(shelf, first) == (9, "cycle", "void", "ann", None, None, None)
     assert count_row(shelf, second) == (10, "recount", "draft", "bob", None, None, first)
-    with pytest.raises(Conflict, match="counted again"):
+    with pytest.raises(Conflict, match="counted the item again"):
         services.approve_waiting_count(count_id=first, actor="max")
     done = services.approve_waiting_count(count_id=second, actor="max")
     assert (done.expected_units, done.variance_units) == (20, -10)

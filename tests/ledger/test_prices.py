@@ -158,7 +158,7 @@ def test_a_cost_that_rose_since_makes_the_approval_fail(
 def test_a_moved_proposal_is_not_approved(ledger: psycopg.Connection, proposal: str) -> None:
     ledger.execute("UPDATE app.price_proposal SET revision = 2")
 
-    with pytest.raises(Conflict, match="you saw revision 1"):
+    with pytest.raises(Conflict, match="You saw revision 1"):
         services.approve_price(proposal_id=proposal, shown_revision=1)
 
 

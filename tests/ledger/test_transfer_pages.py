@@ -210,7 +210,7 @@ def test_a_planned_transfer_is_cancelled(places: psycopg.Connection) -> None:
 
     assert places.execute("SELECT count(*) FROM retail.shipment_line").fetchone() == (0,)
     gone = step(ann, transfer, "ship", units=6)
-    assert (gone.status_code, "is gone" in text(gone)) == (409, True)
+    assert (gone.status_code, "does not exist" in text(gone)) == (409, True)
 
 
 @pytest.mark.parametrize(

@@ -66,7 +66,7 @@ def test_a_planned_transfer_can_be_cancelled_and_leaves_nothing(ledger: psycopg.
     services.cancel_transfer(shipment_line_id=transfer.out_id, actor="ann")
 
     assert rows(ledger) == []
-    with pytest.raises(Conflict, match="gone"):
+    with pytest.raises(Conflict, match="does not exist"):
         services.ship_planned_transfer(shipment_line_id=transfer.out_id, units=6)
 
 

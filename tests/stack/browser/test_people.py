@@ -47,7 +47,7 @@ def set_up(guest: Visitor, link: str, name: str) -> list[str]:
     faults = faults_of(page)
     page.get_by_label("Password, 12 characters").fill(PASSWORD)
     page.get_by_label("Password again").fill(PASSWORD)
-    page.get_by_role("button", name="Save it and go to the login").click()
+    page.get_by_role("button", name="Save the password and go to the login").click()
     expect(page.get_by_role("heading", name="Log in")).to_be_visible()
     faults += faults_of(page)
     page.goto(link)

@@ -192,7 +192,7 @@ def _changes_text(wanted: Adjust) -> str:
 
 def _result_text(done: Booked | Waiting, what: str) -> str:
     worth = (
-        gettext("its cost is not known")
+        gettext("the cost of the item is not known")
         if done.value_minor is None
         else gettext("worth %(amount)s at cost") % {"amount": amount(done.value_minor)}
     )

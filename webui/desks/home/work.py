@@ -76,7 +76,7 @@ def _drafts(location: str) -> Iterable[Waiting]:
     yield from _of(
         found,
         gettext("Draft orders"),
-        gettext("the supplier has not got them yet"),
+        gettext("the supplier has not received these orders yet"),
         gettext("Send orders"),
         url,
     )
@@ -156,7 +156,7 @@ def _transfers(location: str) -> Iterable[Waiting]:
     yield from _of(
         asked,
         gettext("Transfers to send"),
-        gettext("another store needs them"),
+        gettext("another store needs the units"),
         gettext("Send transfers"),
         url,
     )

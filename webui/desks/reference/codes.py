@@ -62,7 +62,7 @@ class SupplierCodeAdmin(WrittenTable):
 
     import_name = "codes-import"
     plural = gettext_noop("Codes of suppliers")
-    note = gettext_noop("Purchase orders print them.")
+    note = gettext_noop("Purchase orders print these codes.")
     kind = DescribeSupplierCode
     fields = ("supplier", "number", "sku", "is_active")
     fixed: ClassVar = ("supplier", "number")

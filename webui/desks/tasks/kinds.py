@@ -223,8 +223,8 @@ def _silent(numbers: Numbers) -> str:
     since = when(datetime.fromisoformat(numbers["silent_since"]))
     lines = counted_text(int(numbers["lines_of_seven_days"]), "line")
     return gettext(
-        "The last sale was in the hour of %(since)s. On the seven days before, the same hours "
-        "after it had %(lines)s in total."
+        "The last sale was in the hour of %(since)s. Since then there was no sale, but the same "
+        "hours of the seven days before had %(lines)s in total."
     ) % {"since": since, "lines": lines}
 
 
