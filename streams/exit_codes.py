@@ -38,7 +38,7 @@ class ExitCode(IntEnum):
 
 MEANINGS: Final = {
     ExitCode.FAILED: "an error without a code of its own",
-    ExitCode.UNREADABLE: "a changelog record of an unknown version",
+    ExitCode.UNREADABLE: "a record of a version that this code doesn't know",
     ExitCode.LOG_MISMATCH: "a topic was deleted, recreated, truncated or got more partitions",
     ExitCode.BROKER: "the broker could not be reached, or refused a request",
     ExitCode.BROKEN_INVARIANT: "state and log contradict each other",

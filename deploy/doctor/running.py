@@ -141,7 +141,7 @@ def lag(home: Home) -> Row:
         variables["INVENTORY_KAFKA_BOOTSTRAP"], variables["INVENTORY_READ_DATABASE_URL"]
     )
     text = ", ".join(
-        f"{name} {counted_text(entry['records'], 'record')}" for name, entry in found.items()
+        f"{name} {counted_text(int(entry['records']), 'record')}" for name, entry in found.items()
     )
     behind = [name for name, entry in found.items() if entry["records"] >= _LAG_RECORDS]
     if not behind:

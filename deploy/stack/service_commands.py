@@ -56,8 +56,8 @@ def scale(home: Home, count: int) -> float:
         changed,
         lambda: _states(home) == dict.fromkeys(names, RUNNING) and _is_served(home, names),
         lambda: (
-            f"not all partitions are served by {counted_text(count, 'worker')}; states of the "
-            f"workers: {_states(home)}"
+            f"not all partitions are served by {counted_text(count, 'worker')}; "
+            f"workers: {_states_text(home)}"
         ),
     )
 
@@ -78,7 +78,8 @@ def restart(home: Home, name: str) -> float:
         home,
         lambda latest: latest.restarted(name, before),
         lambda: _is_back(home, name, before) and _is_served(home, set(_states(home))),
-        lambda: f"{name} is not ready again; states of the workers: {_states(home)}",
+        lambda: f"{name} is not ready again; workers: {_states_text(home)}",
+        service=name,
     )
 
 
@@ -109,7 +110,8 @@ def restart_service(home: Home, name: str) -> float:
         home,
         lambda latest: latest.restarted(name, before),
         lambda: _is_back(home, name, before),
-        lambda: f"{name} is not ready again, see `inventory logs {name}`",
+        lambda: f"{name} is not ready again",
+        service=name,
     )
 
 
@@ -153,7 +155,11 @@ def stop(home: Home, name: str) -> float:
         home,
         changed,
         lambda: _states(home).get(name) == PAUSED and _is_served(home, others()),
-        lambda: f"{name} still runs, or others don't serve its partitions: {_states(home)}",
+        lambda: (
+            f"{name} still runs, or others don't serve its partitions; "
+            f"workers: {_states_text(home)}"
+        ),
+        service=name,
     )
 
 
@@ -174,7 +180,8 @@ def start(home: Home, name: str) -> float:
         home,
         changed,
         lambda: _states(home).get(name) == RUNNING and _is_served(home, set(_states(home))),
-        lambda: f"not all partitions are served; states of the workers: {_states(home)}",
+        lambda: f"not all partitions are served; workers: {_states_text(home)}",
+        service=name,
     )
 
 
@@ -199,7 +206,12 @@ def pause(home: Home, *others: str) -> tuple[str, ...]:
         services = read_runtime(home).services
         return all(services[name].state == PAUSED for name in names)
 
-    _request(home, changed, are_away, lambda: f"not all processes have ended: {_states(home)}")
+    def describe() -> str:
+        services = read_runtime(home).services
+        left = ", ".join(name for name in names if services[name].state != PAUSED)
+        return f"processes that have not ended: {left}"
+
+    _request(home, changed, are_away, describe)
     return names
 
 
@@ -227,7 +239,7 @@ def resume(home: Home) -> tuple[str, ...]:
         home,
         changed,
         is_back,
-        lambda: f"not all partitions are served; states of the workers: {_states(home)}",
+        lambda: f"not all partitions are served; workers: {_states_text(home)}",
     )
     return tuple(stopped)
 
@@ -243,17 +255,20 @@ def _request(
     change: Change,
     is_done: Callable[[], bool],
     describe: Callable[[], str],
+    *,
+    service: str = "worker-1",
 ) -> float:
     """Write the changed request. Return the seconds until `is_done` returns True.
 
     Raises:
-        StackError: this took more than 120 s. `describe` returns the text of the message.
+        StackError: this took more than 120 s. `describe` returns the text of the message. The
+        repair is the command that shows the log of `service`.
     """
     began = time.monotonic()
     _write(home, change)
     if not wait_until(is_done, timeout_s=_READY_S, poll_s=_POLL_S):
         message = f"after {_READY_S:.0f} s: {describe()}"
-        raise StackError(message, repair="inventory logs worker-1")
+        raise StackError(message, repair=f"inventory logs {service}")
     return time.monotonic() - began
 
 
@@ -314,6 +329,10 @@ def _requested(home: Home) -> RequestedState:
 def _states(home: Home) -> dict[str, str]:
     services = read_runtime(home).services
     return {name: services[name].state for name in in_worker_order(services)}
+
+
+def _states_text(home: Home) -> str:
+    return ", ".join(f"{name} {state}" for name, state in _states(home).items())
 
 
 def _is_back(home: Home, name: str, before: int) -> bool:

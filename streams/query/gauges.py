@@ -75,7 +75,7 @@ def register(worker: Measurable) -> Readings:
     )
     gauge(
         "watchdog_limit_seconds",
-        "Time without progress after which the watchdog ends the process",
+        "Time after which the watchdog ends the process if no waiting partition progresses",
         lambda: one(worker.watchdog.stall_s),
     )
     readings.counter(
