@@ -62,7 +62,7 @@ class DecidingRevision:
 def read_deciding_revision(
     connection: psycopg.Connection, settings: Connections
 ) -> DecidingRevision:
-    """Return the deciding revision and its first offsets in the current log."""
+    """Return the deciding revision, and the offset of each partition from which it decides."""
     rows = connection.execute(_SWITCHES).fetchall()
     return deciding_after(rows, _began_us(settings) if len(rows) > 1 else 0)
 

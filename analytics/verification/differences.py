@@ -63,7 +63,7 @@ def compare_levels(
 def compare_windows(
     connection: psycopg.Connection, live: Changelogs, parameters: dict[str, Any], found: Found
 ) -> None:
-    """Compare the read model's windows with the sums and with the workers' retained rows."""
+    """Compare the read model's windows with sums over the facts, and with the workers' rows."""
     for key, start_us, expected, shown in connection.execute(
         window_sums.WINDOW_DIFFERENCES, parameters
     ):

@@ -255,7 +255,10 @@ class Visible:
 
     def _check_rows(self, key: InvKey, carried: set[int], written: set[int]) -> None:
         if carried != written:
-            violated(f"level of {key} carries its rows, {sorted(written)}", sorted(carried))
+            violated(
+                f"level of {key} has the window rows written with it, of {sorted(written)}",
+                sorted(carried),
+            )
 
     def _check_progress(self, progress: Progress) -> None:
         """Check the next offset in a level: exactly the results below it must be visible."""

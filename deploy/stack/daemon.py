@@ -107,7 +107,7 @@ def _wait_serving(home: Home) -> Runtime:
 
 
 def _without_halted(runtime: Runtime) -> Runtime:
-    """Return `runtime`, unless a service ends repeatedly and its log has a repair.
+    """Return `runtime`, unless a service ends repeatedly and has logged a command as repair.
 
     Raises:
         StackError: there is such a service. All other services run.

@@ -1,4 +1,4 @@
-"""Changelogs read to the read model's offsets give the rows at the cut and the rows shown."""
+"""Read up to the read model's offsets, the changelogs give the rows that it must have."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace

@@ -78,7 +78,7 @@ def a_master(scratch: Path) -> Iterator[str]:
 
 @pytest.fixture(name="start", scope="module")
 def a_start(scratch: Path, address: str) -> Callable[..., subprocess.Popen[str]]:
-    """Start a program as a driver whose executors use a Python without this project."""
+    """Return a function that starts a driver. Its executors use a Python without this project."""
     python = python_without_project(scratch / "python")
 
     def start(

@@ -143,7 +143,7 @@ def with_progress(*progress: Progress) -> Change:
         (changed(ON_HAND_CHANGELOG, '"offset":5', '"offset":4'), "has a state at its position"),
         (changed(ON_HAND_CHANGELOG, '"inv_key":"S1|A"', '"inv_key":"S1|B"'), "level of S1|B"),
         (changed(SALES_WINDOWS_CHANGELOG, '"sold_units":3', '"sold_units":4'), "row S1|A@"),
-        (without(SALES_WINDOWS_CHANGELOG), "carries its rows"),
+        (without(SALES_WINDOWS_CHANGELOG), "has the window rows written with it"),
         (changed(STOCK_LATE, '"units":9', '"units":8'), "7-0-3 is late as in a single pass"),
         (changed(STOCK_LATE, '"inv_key":"S1|A"', '"inv_key":"S1|B"'), "7-0-3 is late as in a"),
         (

@@ -71,7 +71,7 @@ def test_the_page_states_the_policy() -> None:
         "Regular price, margin, tax €19.99, 20.5 %, 7.50 %",
     ):
         assert part in said
-    assert "Change what happens without a person" not in said
+    assert "Change what is done automatically" not in said
 
 
 def test_purchasing_sets_the_automatic_limit_and_nothing_else(ledger: psycopg.Connection) -> None:

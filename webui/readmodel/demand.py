@@ -39,7 +39,7 @@ class EstimateCounts:
 
 @dataclass(frozen=True, slots=True)
 class Gaps:
-    """Numbers of selling keys: keys that sold on two or more days of today and the 28 days before.
+    """Numbers of selling keys: active keys with sales on two or more of 29 days, up to today.
 
     `selling` counts all of them, and `intermittent` those with intermittent demand.
     `intermittent_ewma` and `steady_tsb` count the keys with an unsuitable method.

@@ -47,7 +47,8 @@ class Slot:
     def limit_bytes(self) -> int:
         """The number of retained WAL bytes at which Postgres discards WAL.
 
-        It is 4 GiB if Postgres has no limit.
+        If Postgres has no limit, it discards no WAL. The result is then 4 GiB, the limit that the
+        page assumes.
         """
         configured = self.configured_bytes or -1
         return configured if configured > 0 else ASSUMED_LIMIT_BYTES
