@@ -28,9 +28,9 @@ def spark(
     diff --out` has written; its tables get views, too. The call first writes missing tables.
 
     If a Spark session runs already, for example that of spark-submit, the call reuses this session
-    and adds the settings of `conf`. `master` and the settings that Spark reads at its start only
-    affect a new session. Without `master` and outside spark-submit the session uses the cores of
-    this machine. On a cluster, `home` must be on shared storage.
+    and adds the settings of `conf`. `master`, and the settings that Spark reads at its start,
+    affect only a new session. Without `master` and outside spark-submit the session uses the cores
+    of this machine. On a cluster, `home` must be on shared storage.
 
     Raises:
         analytics.damage.Damage: the run or the archive is damaged, or there is none.

@@ -44,7 +44,7 @@ def state_files(run: Path) -> list[str]:
 
 
 def window_rows(state: bytes) -> Iterator[tuple[str, int, int, int, int, int, int, int, int]]:
-    """Yield a row for each ten-minute window of the state with a sale or return line, oldest first.
+    """Yield a row for each ten-minute window with a sale or return line, oldest window first.
 
     The row's values are in the order of `WINDOW_COLUMNS`.
     """

@@ -6,7 +6,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """One block: transactions of one side with one number of items, their rate and milliseconds.
+    """One block: transactions of one side with one number of items, their rate and latencies.
 
     `drain_s` is the time after the last transaction until the stock shows all sold units.
     """

@@ -29,7 +29,8 @@ class Sustained:
 class Latency:
     """Milliseconds from a sale line's commit until two stores have the line.
 
-    `state_` is the time until the changelog has it, `shown_` the time until the read model has it.
+    The fields `state_…` are times until the changelog has the line, the fields `shown_…` times
+    until the read model has it.
     """
 
     lines: int

@@ -110,9 +110,10 @@ def alive_probe(name: str, variables: Mapping[str, str]) -> ServiceProbe:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run the command after `--` under a guard. Return the command's exit code, or `SILENT`.
+    """Run the command after `--` under a guard. Return the command's exit code.
 
-    Return `USAGE` if the arguments are wrong.
+    Return `SILENT` if the guard ended the command because it didn't answer, and `USAGE` if the
+    arguments are wrong.
     """
     name, separator, *command = [*arguments, "", ""][: max(len(arguments), 2)]
     if separator != "--" or not command:

@@ -48,7 +48,7 @@ def compile_requirements(
 
 
 def installer_lines(everything: str) -> str:
-    """Return the entries of pip, setuptools and uv from the lock `everything`."""
+    """Return the entries of pip, setuptools and uv from `everything`, the text of `dev.txt`."""
     entries = re.split(r"\n(?=\S)", everything.strip())
     return "\n".join(e for e in entries if e.split("==")[0] in _INSTALLER) + "\n"
 

@@ -21,9 +21,8 @@ errors = Console(stderr=True, highlight=False, markup=False, emoji=False, soft_w
 def escape_unencodable() -> None:
     """Make standard output print a Python escape for a character that its encoding lacks.
 
-    By default, such a character ends the command with a `UnicodeEncodeError`. In a locale without
-    UTF-8, an example is ✔ in a table. In a locale with UTF-8, it is a byte of a path that is not
-    UTF-8.
+    By default, such a character ends the command with a `UnicodeEncodeError`. Examples are
+    ✔ in a table if the locale has no UTF-8, and a byte in a path that is not valid UTF-8.
     """
     stream = sys.stdout
     if not isinstance(stream, TextIOWrapper):  # None if the command was started with `>&-`

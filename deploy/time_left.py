@@ -9,7 +9,7 @@ _MINUTE: Final = 60
 
 @dataclass(slots=True)
 class TimeLeft:
-    """Expected time until all parts are finished, from the rate since the first report.
+    """Expected time until all parts of the work are finished, from the rate since the first report.
 
     `first` is the first report: the number of finished parts, and its time in seconds.
     """

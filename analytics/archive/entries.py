@@ -96,12 +96,12 @@ class ArchiveFile:
 
 
 def file_name(partition: int, first_offset: int, next_offset: int) -> str:
-    """Return the path below the archive: `partition=3/seq-000000000400-000000000799.parquet`."""
+    """Return a file's path in the archive: `partition=3/seq-000000000400-000000000799.parquet`."""
     return f"partition={partition}/seq-{first_offset:012d}-{next_offset - 1:012d}.parquet"
 
 
 def line_of(file: ArchiveFile) -> bytes:
-    """Return the JSON line without the newline."""
+    """Return the manifest line of `file`: JSON without the newline."""
     return json.dumps(asdict(file), sort_keys=True, separators=(",", ":")).encode()
 
 

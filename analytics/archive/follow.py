@@ -96,7 +96,7 @@ def follow(
 class _SourceCheck:
     """A check, every 10 s, that the topic was not deleted and created again.
 
-    A consumer doesn't notice this if the new topic already has the next offset.
+    A consumer doesn't notice a new topic that already has a record at the consumer's next offset.
     """
 
     def __init__(self, settings: Connections) -> None:

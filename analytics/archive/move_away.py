@@ -56,7 +56,8 @@ def requested_archive(archive: Path, *, timeout_s: float) -> Iterator[bool]:
 def move_unlisted_away(archive: Path) -> tuple[Path, ...]:
     """Move the unlisted files to `former/unlisted-N`; return their new paths.
 
-    A file is unlisted if no line of the manifest names it.
+    A file is unlisted if no line of the manifest names it. A file of the archiver stays if its
+    records follow the last listed record of the partition.
 
     Raises:
         BrokenArchive: the manifest itself is damaged.

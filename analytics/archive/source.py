@@ -1,8 +1,9 @@
 """The id of the topic from which an archive was made, as the broker assigned it.
 
 A deleted and recreated topic has the same name and, after a while, the same offsets. An archive
-that continued from it would join two histories. An archive of an earlier release has no id. Its
-last records identify the topic instead: the topic must hold the same bytes at the same offsets.
+that continued from the new topic would join two histories. An archive of an earlier release has no
+id. Its last records identify the topic instead: the topic must hold the same bytes at the same
+offsets.
 """
 
 import json

@@ -131,7 +131,7 @@ class Remote:
             return found
 
     def sizes(self) -> Callable[[str], int]:
-        """List the URL. Return a function that gives the listed size in bytes of a named file."""
+        """List the files at the URL. Return a function that gives a file's listed size in bytes."""
         with self._opened("") as (system, root):
             listed = system.find(root, detail=True)
         found = {name.removeprefix(f"{root}/"): row["size"] for name, row in listed.items()}
@@ -220,7 +220,7 @@ def read_document(storage: Storage, name: str, start: int = 0, end: int | None =
 
 
 def variables() -> Mapping[str, str]:
-    """Return this process's `AWS_…` variables: the address of a server, and the access to it."""
+    """Return this process's `AWS_…` variables, for example a server's address and credentials."""
     return {name: os.environ[name] for name in VARIABLES if name in os.environ}
 
 

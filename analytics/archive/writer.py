@@ -43,7 +43,7 @@ class Arrival:
 
 
 def arrival(message: Any) -> Arrival:  # noqa: ANN401 -- the message class has no public type
-    """Return the fields of a Kafka message that the archive keeps."""
+    """Return those fields of a Kafka message that the archive stores."""
     return Arrival(
         offset=message.offset(),
         kafka_timestamp_ms=message.timestamp()[1],

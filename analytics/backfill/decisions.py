@@ -9,9 +9,9 @@ Only the deciding logic revision makes proposals (`analytics.backfill.deciding_r
 decision was closed while another logic revision decided, its proposal may be missing. A proposal
 that a switch closed may have a lower revision or another status than its decision.
 
-Proposals of other logic revisions are counted and not compared. If this code's revision decides,
-an open proposal without a decision is a difference. So is a proposal whose decision must have one
-of this code's revision.
+Proposals of other logic revisions are counted and not compared. But if this code's revision
+decides, two kinds of them are differences: an open proposal without a decision, and a proposal in
+place of the one that this code's revision must have made for the decision.
 """
 
 from collections.abc import Iterable, Mapping

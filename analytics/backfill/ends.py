@@ -75,7 +75,7 @@ def history(
 
 
 def time_us(text: str) -> int | None:
-    """Return an ISO 8601 time in microseconds since 1970 UTC, or None. Without a zone it is UTC."""
+    """Return an ISO 8601 time in µs since 1970 UTC; None for other text. Default zone: UTC."""
     try:
         at = datetime.fromisoformat(text)
     except ValueError:
@@ -151,8 +151,8 @@ def _partitions(settings: Connections, manifest: Manifest) -> int:
 
     Without a named archive, return the number in the settings. A named archive may come from a
     topic with another number. If its files have more partitions, return their number. If they have
-    fewer, the last partitions may have no records yet. So return the files' number only if the
-    archived keys are not distributed over as many partitions as the settings have.
+    fewer, but the archived keys are distributed over the settings' number of partitions, return the
+    settings' number: the last partitions have no records yet. Otherwise return the files' number.
     """
     named = max((file.partition + 1 for file in manifest.all_files()), default=0)
     is_less = settings.archive and 0 < named < settings.partitions

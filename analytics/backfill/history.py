@@ -85,7 +85,7 @@ class PartitionHistory:
         return found
 
     def expired(self) -> Iterator[Expired]:
-        """Yield key, start (µs since 1970 UTC) and last record of each window removed from a state.
+        """Yield key, start (µs since 1970 UTC) and encoded row of each window removed from a state.
 
         A window is ten minutes of a key's sales. A state drops the windows of days before its
         horizon.

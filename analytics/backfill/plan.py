@@ -136,7 +136,7 @@ def named(plan: Plan) -> Plan:
 
 
 def partial_text(plan: Plan) -> str:
-    """Return the beginning of a message about a run with a base."""
+    """Return the text that a run with a base holds only the outputs after the base's end."""
     return (
         f"run {plan.run} starts from the states of run {plan.base_name} and holds only the outputs "
         "after that run's end"
@@ -162,10 +162,10 @@ def save(plan: Plan, runs: Path) -> Path:
 
 
 def refuse_changed(directory: Path, plan: Plan) -> None:
-    """Raise `UnknownRun` unless the directory holds exactly `plan` and has its name.
+    """Raise `UnknownRun` unless the directory holds `plan` and has the plan's name.
 
-    `plan` is computed from the archive as it is now. The archive may have moved to another path or
-    URL.
+    `plan` is computed from the archive as it is now. Only the archive's address may differ from the
+    stored plan: the archive may have moved to another path or URL.
     """
     path = directory / PLAN_FILE
     stored = path.read_bytes()

@@ -135,7 +135,7 @@ def prove(
 
 
 def delete_others(settings: Connections, kept: Collection[str]) -> None:
-    """Delete the runs of all proofs except those named in `kept`. The caller holds the lock."""
+    """Delete the runs of all proofs but those in `kept`. The caller holds the lock for proofs."""
     for path in sorted(proofs_dir(settings).glob(f"*/{PLAN_FILE}")):
         if path.parent.name not in kept:
             shutil.rmtree(path.parent)

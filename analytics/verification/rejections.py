@@ -43,7 +43,7 @@ class Rejections:
     """Rows to leave out, images that replace them, and the number of rejected records.
 
     `sale_lines` counts committed sale lines whose record was rejected: for its content, or because
-    it was sent again after the dedupe horizon.
+    it was too old for the dedupe ring.
 
     `possibly_doubled` are rows of `stock_count` that may count twice (domain.md 11.4). A change of
     such a row was rejected, so the count from before this change was not retracted. Then the row
@@ -83,7 +83,7 @@ def read_rejections(
     moved: Mapping[Row, Moved] | None = None,
     more: Iterable[Rejection] = (),
 ) -> Rejections:
-    """Return the effect of the rejected records before `cut` on the rows of Postgres.
+    """Return the rows that sums must leave out or replace, as records before `cut` were rejected.
 
     `more` are rejected records that the read model doesn't have yet. `moved` are rows that differ
     between the cut and the snapshot. If `cut` is None, all rejected records are used.
@@ -157,7 +157,7 @@ def _row_of(record: Record) -> Row | None:
 
 
 def _now(connection: psycopg.Connection, row: Row, moved: Mapping[Row, Moved]) -> Write | None:
-    """Return key and time of the row's last write at the cut; None if it is deleted."""
+    """Return the row's key and its last write time at the cut; None if the row is deleted."""
     return _written(moved[row].at_cut) if row in moved else _row_in(connection, row)
 
 
@@ -169,7 +169,7 @@ def _is_current(record: Record, found: Write | None) -> bool:
 
 
 def _is_folded(record: Record, found: Write | None) -> bool:
-    """Return True if the former row is an approved count older than the days that the fold keeps.
+    """Return True if the before-image is an approved count older than the days that the fold keeps.
 
     These days are counted back from the row's last write. By then the fold had replaced such counts
     by `opening_units` and `opening_count` (docs/domain.md 2.4). If the row was deleted, the time of

@@ -32,7 +32,7 @@ class Snapshot:
     at_us: int
 
     def sees(self, xid: int) -> bool:
-        """Return True if the rows of a committed transaction are visible; `xid` has 32 bits."""
+        """Return True if the snapshot sees the committed transaction with the 32-bit id `xid`."""
         wide = self._widened(xid)
         return wide < self.xmin or (wide < self.xmax and wide not in self.running)
 
@@ -47,7 +47,7 @@ class Snapshot:
 
 
 def current_snapshot(connection: psycopg.Connection) -> Snapshot:
-    """Return the snapshot of the current transaction, or of this statement in autocommit mode."""
+    """Return the snapshot of the current transaction; in autocommit mode, a new snapshot."""
     row = connection.execute(_TAKEN).fetchone()
     if row is None:
         problem = "pg_current_snapshot() gave no row"

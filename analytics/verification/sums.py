@@ -61,7 +61,8 @@ def source(table: str) -> str:
 def _effects(name: str, rule: str, columns: str, tables: tuple[str, ...]) -> str:
     """Return SQL for a CTE named `name`. Its rows are effects.
 
-    They are those of the view `name` without excluded rows, and the effects of kept images.
+    They are the effects in the view `name`, except those of excluded rows, plus the effects of kept
+    images.
 
     `rule` is the SQL function that gives the effect of one image.
     """

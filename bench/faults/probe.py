@@ -1,4 +1,4 @@
-"""Probe keys: items made for the bench, one per partition. After a fault, it sells a unit of each.
+"""Probe keys: one item per partition, of which the bench sells one unit after a fault.
 
 A key is fresh once the on-hand that a worker returns includes the last sale of the key.
 """

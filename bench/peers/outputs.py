@@ -63,7 +63,8 @@ def of_faust(bootstrap: str, name: str) -> Sums:
 def of_streams(bootstrap: str, name: str) -> Sums:
     """Return the outputs of Kafka Streams. The last 8 bytes of a value are the units.
 
-    A window's key is the key of its item, the start in ms (8 bytes) and a number (4 bytes).
+    A window's key is the key of its item, the start in ms (8 bytes) and a sequence number
+    (4 bytes).
     """
     levels = latest(bootstrap, f"{name}-on_hand-changelog")
     windows = latest(bootstrap, f"{name}-windows-changelog")

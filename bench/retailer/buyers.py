@@ -123,7 +123,7 @@ def decide_reorders(seed: int, habits: Habits, done: Traded) -> None:
 
 
 def _to_look_at() -> frozenset[str]:
-    """Return those of the first six needs of the desk that a person should look at, as ids."""
+    """Return the ids of needs that a person should look at, among the first six of the desk."""
     page = need_page(Wanted("open"), MOST_TO_LOOK_AT)
     return frozenset(row.reorder_id for row in page.rows if row.attention)
 

@@ -180,7 +180,7 @@ class Deliveries:
             self._attempt(cancel_order_units, line_id=line, actor=BUYER, command_id=identity)
 
     def _unload_received_by_people(self) -> None:
-        """Unload the shipments whose receipts accounts other than `STAFF` have recorded."""
+        """Unload the shipments whose receipts were recorded by other accounts than `STAFF`."""
         for shipment, inv_key, units in rows(_RECEIVED_BY_OTHERS, [STAFF, self.since]):
             self._unload(shipment, inv_key, units)
 

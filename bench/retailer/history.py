@@ -239,7 +239,7 @@ def _mark_prices(chain: _Chain, begins: datetime, today: Day) -> None:
 
 
 def promoted_minor(key: PlannedKey) -> int:
-    """Return the promotion price: a rounded cut, never below the floor."""
+    """Return the promotion price: the reduced regular price, rounded, but at least the floor."""
     item = key.item
     cut = item.regular_minor * (1000 - PROMOTION_CUT_PERMILLE) // 1000
     return max(item.floor_minor, cut // PRICE_MINOR_STEP * PRICE_MINOR_STEP - 1)

@@ -1,9 +1,9 @@
 """A new generation of the log in containers: `docker compose run --rm generation`.
 
-The local command moves the files of a stopped broker. In containers the broker runs, so this
-command deletes the topics, the workers' group and the connector's offsets instead. After that, it
-does the same as a local start: Debezium captures every row of Postgres into empty topics while no
-process reads them.
+In a local stack, `inventory generation` moves the files of the stopped broker. In containers the
+broker runs, so this command deletes the topics, the workers' group and the connector's offsets
+instead. After that, it does the same as the next start of a local stack: Debezium captures every
+row of Postgres into empty topics while no process reads them.
 
 If this command is interrupted, the setup container fails, and no service starts. Run the command
 again.
@@ -45,8 +45,8 @@ def main(arguments: Sequence[str]) -> None:
     """Create the next generation, and capture every row of Postgres into its empty topics.
 
     Raises:
-        StackError: a service still runs, another logic revision decides, a partition would get too
-        many rows, or the capture failed.
+        StackError: a service still runs, a logic revision other than this code's decides, a
+        partition would get too many rows, or the capture failed.
     """
     own_rules = "setup container" if OWN_RULES in arguments else ""
     url, bootstrap = server_of().database_url, variable("INVENTORY_KAFKA_BOOTSTRAP")

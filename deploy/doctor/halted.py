@@ -43,8 +43,8 @@ class Halted:
 def halted(home: Home) -> list[Halted]:
     """Return the services that end repeatedly, ordered by name.
 
-    The list has all such workers. Of the other services, it has only those that have logged a
-    repair.
+    The list has all such workers. Of the other services, it has only those that have
+    logged a command as repair.
     """
     ends = [
         _halted_row(name, entry.last_exit, exit_reason_of(entry))

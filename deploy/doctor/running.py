@@ -68,7 +68,7 @@ def workers(home: Home) -> Row:
 
 
 def _history(home: Home) -> list[str]:
-    """Return one text for each worker that has ended and runs again, with the exit's meaning."""
+    """Return a text for each worker that has ended and runs again: the meaning of its exit code."""
     entries = sorted(read_runtime(home).services.items())
     return [
         f"earlier: {name} ended with {meaning_of(entry.last_exit)}"
@@ -174,7 +174,7 @@ def freshness(home: Home) -> Row:
 
 
 def _stale_link(home: Home, variables: dict[str, str]) -> str:
-    """Return the command that repairs the first stage of the pipeline without progress."""
+    """Return the command that repairs the stages of the pipeline that make no progress."""
     beat = _answer(home, _LAST_BEAT)
     if beat is None or float(beat) > _FRESH_S:
         return _restart_of(home, "heartbeat")

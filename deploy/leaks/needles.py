@@ -1,4 +1,4 @@
-"""The secrets of a home, and the encodings of each secret for which a search looks."""
+"""The secrets of a home, and the encodings in which a search looks for each of them."""
 
 import base64
 import json

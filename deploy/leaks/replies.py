@@ -35,7 +35,8 @@ _TOKEN: Final = re.compile(r'name="csrfmiddlewaretoken" value="([^"]+)"')
 def replies(home: Home, pages: int = MOST_PAGES) -> Iterator[Content]:
     """Yield the HTTP answers of Connect, the workers and the pages.
 
-    With each demo login, follow up to `pages` pages. Leave out a service that doesn't answer.
+    Log in as each demo person, and get up to `pages` pages by following links. Leave out a service
+    that doesn't answer.
     """
     variables = environment_of(home)
     yield from _connect(home, variables)
@@ -107,7 +108,7 @@ def _log_in(client: httpx.Client, person: str, password: str) -> bool:
 
 
 def _crawl(client: httpx.Client, person: str, pages: int) -> Iterator[Content]:
-    """Yield up to `pages` pages that a logged-in person reaches by links, with exports."""
+    """Yield up to `pages` pages and exports that a logged-in person reaches by links."""
     known, waiting = {"/"}, ["/"]
     for _ in range(pages):
         if not waiting:

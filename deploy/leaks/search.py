@@ -30,8 +30,8 @@ class Found:
 def search(home: Home, *, quick: bool = False) -> Found:
     """Search for all secrets of the home. Return the counts and every leak.
 
-    HTTP answers are searched only if the home's stack runs. A quick search leaves out all files but
-    the logs, and the pages of logged-in people.
+    HTTP answers are searched only if the home's stack runs. Of the files, a quick search
+    reads only the logs. It also leaves out the pages of logged-in people.
     """
     secrets = secrets_of(home)
     needles = needles_of(secrets)

@@ -25,7 +25,7 @@ log = structlog.get_logger(__name__)
 
 
 def main() -> int:
-    """Make one proof. Return 0 if both sides are equal, 1 if they differ, 2 without a result."""
+    """Make one proof. Return 0 if it found no difference, 1 if it found one, 2 without a result."""
     configure_logging(service="prover")
     # With a nice value of 10, a proof gets about a tenth of a busy processor.
     os.nice(_NICE)

@@ -1,8 +1,8 @@
 """The page about HTTP: the addresses of pages, API and workers, with the right that each requires.
 
-Django reads its settings once per process, when it is set up. So `page` runs this module as a
-separate process with other settings: `python -m deploy.reference_pages.http` prints the parts about
-pages and API.
+The page must not depend on the caller's `INVENTORY_` variables, but Django reads them only once per
+process. So `page` runs this module as a separate process without these variables:
+`python -m deploy.reference_pages.http` prints the parts about pages and API.
 """
 
 import inspect

@@ -78,7 +78,7 @@ def _executed(settings: Connections, taken: Any) -> Any:  # noqa: ANN401 -- type
 
 
 def _problem(found: Output) -> str:
-    """Return "" if the command printed a result and ended with exit code 0 or 1, or a reason."""
+    """Return the problem of a command, or "" if it printed a result and its exit code is 0 or 1."""
     if found.exit_code in _RESULTS and found.document is not None:
         return ""
     return found.messages or f"The command ended with exit code {found.exit_code}."

@@ -30,7 +30,7 @@ log = structlog.get_logger(__name__)
 
 
 class Runner:
-    """The child process that executes requests, if one runs, and the times of two actions.
+    """The child process that executes requests, if one runs, and the due times of two actions.
 
     The actions are a query for open requests, and the writing of a snapshot.
     """

@@ -1,9 +1,9 @@
 """Progress of a logic revision's workers in `stock.events`, from their committed state.
 
-The offsets of a consumer group are no proof, because they may be ahead of the state. In each
-partition of the on-hand changelog, the last level of the newest chunk has a header. It has the next
-offset that the state doesn't include. The code of every revision writes this header in the same
-form.
+The committed offsets of a consumer group don't show this progress, because they may be ahead of the
+state. In each partition of the on-hand changelog, the last level of the newest chunk has a header
+with the first offset that the state doesn't include. The code of every revision writes this header
+in the same form.
 """
 
 import time
@@ -52,9 +52,9 @@ def committed_progress(
 ) -> dict[int, CommittedProgress]:
     """Return the newest progress header of each partition that has one.
 
-    Only the last `tail` offsets of each partition are read. They contain the header, unless a later
-    transaction was aborted. There is no time limit while records arrive, because a caller may read
-    whole changelogs: the states of a million keys are many GB.
+    Only the last `tail` offsets of each partition are read. They contain the header, unless
+    records of an aborted transaction fill them. There is no time limit while records arrive,
+    because a caller may read whole changelogs: the states of a million keys are many GB.
     """
     topic = output_topics(revision).on_hand_changelog
     asked = settings.kafka_bootstrap, topic, settings.partitions

@@ -146,7 +146,7 @@ def _refuse_without_workers(settings: Connections, revision: int) -> None:
 def _record(
     request: SwitchRequest, found: Comparison | None, approval: Approval | None
 ) -> dict[str, object]:
-    """Return what the row of a switch records: the comparison's counts, approval and rollback."""
+    """Return the details for the row of a switch: comparison counts, approval, and `rollback`."""
     counts: dict[str, object] = {} if found is None else {**found.counts()}
     agreed = {} if approval is None else {"approval": approval.as_json()}
     return counts | agreed | ({"rollback": True} if request.accepts_any else {})

@@ -1,8 +1,8 @@
 """Comparison of the states of every key under two logic revisions, byte for byte.
 
-Some data may differ and isn't compared. One example is the revision's number. Others depend on the
-chunks into which a worker divided the log: the window rows in a level record, and the position of a
-window row.
+The comparison leaves out the revision's number. It also leaves out data that depends on the chunks
+into which a worker divided the log: the window rows in a level record, and the position of a window
+row.
 """
 
 import time

@@ -151,7 +151,8 @@ class Context:
         """Return the `INVENTORY_*` variables for an operator's commands.
 
         They contain the company and the rules for sessions, so that commands in another shell use
-        the same. A service gets only the variables that it reads (`variables_of`).
+        the same company and rules. A service gets only the variables that it reads
+        (`variables_of`).
         """
         local = {"INVENTORY_WEBHOOK_PRIVATE_TARGETS": "1"} if self.options.demo else {}
         local |= {name: os.environ[name] for name in COMPANY | SESSIONS if name in os.environ}

@@ -5,8 +5,8 @@ Postgres has dropped the replication slot, or the stack gets another Postgres. T
 their results again from the rows in Postgres. Rows that only the log had are lost: deleted rows,
 and former contents of changed rows.
 
-`prepare` works on a stopped home. The next start captures, and starts no reader before that capture
-has finished.
+`prepare` requires that the home's stack is stopped. The next start captures all rows, and starts no
+reader before this capture has finished.
 
 An interrupted capture must not continue. It would send rows a second time with other LSNs, and the
 workers couldn't recognise them as copies. So prepare another generation instead.

@@ -138,7 +138,7 @@ class IncidentThread(threading.Thread):
 
 
 def ending_text(entry: ServiceRuntime) -> str:
-    """Return a text about the last process's end: `ended with exit code 1 after 3.4 s`."""
+    """Return a text about a service's last exit: `ended with exit code 1 after 3.4 s`."""
     code = entry.last_exit or 0
     try:
         how = f"was ended by {signal.Signals(-code).name}" if code < 0 else ""

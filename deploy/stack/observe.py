@@ -110,7 +110,10 @@ def _probed(name: str, entry: ServiceRuntime, access: tuple[str, str]) -> str:
 
 
 def _access(home: Home) -> tuple[str, str]:
-    """Return the read-only URL of Postgres and Connect's password. Each is "" if it is unknown."""
+    """Return the URL of Postgres for the read-only role, and Connect's password.
+
+    Each is "" if it is unknown.
+    """
     try:
         found = read_environment(home)
     except (OSError, ValueError, AttributeError):

@@ -72,8 +72,8 @@ def choose_ports(file: Path, names: Iterable[str], wanted: dict[str, int]) -> di
     """Return a port for each of `names`, and store the ports in `file`.
 
     For each name, the candidates are the port in `wanted`, the port in `file` and the port in
-    `PREFERRED`, in this order. The first free one is chosen, or a random free port if none is free.
-    With 0 as the wanted port, `PREFERRED` is ignored.
+    `PREFERRED`, in this order. The first free one is chosen, or a random free port if no
+    candidate is free. With 0 as the wanted port, `PREFERRED` is ignored.
     """
     remembered: dict[str, int] = (
         json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}

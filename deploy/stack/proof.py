@@ -39,7 +39,7 @@ ORDER BY on_hand_units DESC, inv_key OFFSET %s LIMIT 1
 class Proof:
     """One sale that reached the page, with the on-hand number before and after it.
 
-    `seconds` is the time from the commit until the page received the number.
+    `seconds` is the time from the commit until the page received the new number.
     """
 
     location: str

@@ -76,8 +76,8 @@ def refuse_too_many(database_url: str, most: int = MOST_MEMBERS) -> None:
 def forget_former_topics(database_url: str, coming: Generation) -> None:
     """Delete everything that Postgres stores about the former topics, in one transaction.
 
-    If another logic revision decides and a person asked for it, also make this stack's revision
-    decide.
+    If another logic revision decides, and a person has asked to change that, also make this
+    stack's revision decide.
 
     Raises:
         StackError: another logic revision decides, and no person has asked to change that.

@@ -95,7 +95,7 @@ def read_requested(home: Home) -> RequestedState | None:
 
 
 def exclusive_request(home: Home) -> AbstractContextManager[None]:
-    """Return a lock of the request. Hold it from the reading to the writing of a change."""
+    """Return a lock of the request. Hold it from reading the request to writing the changed one."""
     return in_turn(home.path / f"{_FILE}.lock")
 
 

@@ -1,7 +1,7 @@
 """Free space on the disks of this machine, and the commands that give a full home more space.
 
-The log is kept without a limit, so it fills the disk one day. A new home on another disk would have
-none of the data, so `inventory move` moves the home with its data.
+Kafka keeps the source log without a limit, so it fills the disk one day. A new home on another
+disk would have none of the data, so `inventory move` moves the home with its data.
 """
 
 import os
@@ -69,7 +69,7 @@ def larger_disk(home: Home, *refused: Path) -> Path | None:
 
 
 def new_in(place: Path, home: Home) -> Path:
-    """Return a path for the home in the directory `place`, at which nothing exists."""
+    """Return an unused path for the home in the directory `place`."""
     path = place / f"retail-inventory-{home.path.name.lstrip('.')}"
     names = (path, *(path.with_name(f"{path.name}-{number}") for number in range(2, 1000)))
     return next(name for name in names if not os.path.lexists(name))

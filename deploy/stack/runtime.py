@@ -26,9 +26,9 @@ _OWNER: Final = "INVENTORY_OWNER_DATABASE_URL"
 class ServiceRuntime:
     """One service as the supervisor sees it.
 
-    These counts begin with the stack. `restarts` has the restarts after crashes and as repairs.
-    `asked_restarts` has those that a command requested. `repairs` has the repairs of a suspended or
-    silent process, and `last_repair` the last repair step and its reason.
+    The counts are 0 when the stack starts. `restarts` counts restarts after crashes and restarts as
+    repairs. `asked_restarts` counts those that a command requested. `repairs` counts the repairs of
+    a suspended or silent process, and `last_repair` is the last repair step and its reason.
 
     `ends_in_a_row` counts crashes in a row. It begins again at 1 if a ready process was killed from
     outside, or if the process ran for more than a minute. `lived_s` is the run time, in seconds, of
@@ -55,8 +55,8 @@ class ServiceRuntime:
 class Runtime:
     """The stack as the supervisor sees it. `phase` is starting, ready, stopping, failed or down.
 
-    `written_at` is the time of the last successful write of the file, in seconds since 1970 UTC.
-    `write_error` is the error of a later write that failed.
+    `written_at` is the time of the last successful write of `runtime.json`, in seconds since 1970
+    UTC. `write_error` is the error of a later write that failed.
     """
 
     phase: str = "down"

@@ -133,7 +133,7 @@ def hold(home: Home, name: str, *, release: bool = False) -> None:
 
 
 def stop(home: Home, name: str) -> float:
-    """Stop one worker until `start`. Return the seconds until others serve its partitions.
+    """Stop one worker until `start`. Return the seconds until other workers serve its partitions.
 
     Raises:
         StackError: no stack is ready, the worker doesn't exist, no other worker runs, a rebuild was

@@ -192,10 +192,10 @@ class StartThread(threading.Thread):
             self._record_step(f"{service.name} {where}".strip(), time.monotonic() - started)
 
     def _is_ready(self, service: Service) -> bool:
-        """Wait for the service. Return True if it is ready, False if its log has a repair.
+        """Wait for the service. Return True if it is ready, False if it logged a repair command.
 
         Raises:
-            StackError: the service did not become ready, and its log has no repair.
+            StackError: the service did not become ready, and logged no repair command.
         """
         deadline = time.monotonic() + service.ready_within_s
         while not self.supervisor.stopping.is_set():

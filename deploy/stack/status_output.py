@@ -46,7 +46,7 @@ def _figures(found: dict[str, Any]) -> Iterator[str]:
 
 
 def _history(name: str, service: dict[str, Any]) -> Iterator[str]:
-    """Yield lines about a service's earlier exits and repairs. They begin with "earlier"."""
+    """Yield lines about a service's earlier exits and repairs. Each line begins with "earlier"."""
     if service["last_exit"] is not None:
         yield f"earlier: {name} ended with exit code {service['last_exit']}"
     if service["last_repair"]:

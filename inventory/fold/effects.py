@@ -26,8 +26,8 @@ def effects_of(before: Fact | None, after: Fact | None) -> Effects:
 def touches_days_before(effects: Effects, complete_us: int) -> bool:
     """Return True if a movement or sale line belongs to a day before `complete_us`.
 
-    The demand of such a complete day was learned without the effect. So the fold must learn the
-    demand of all retained days again (domain.md 3.3).
+    Days before `complete_us` are complete: their demand was learned without this movement or line.
+    So the fold must learn the demand of all retained days again (domain.md 3.3).
     """
     for effect in effects:
         if effect.at_us < complete_us and (effect.moved_units or effect.line_units):

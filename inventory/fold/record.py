@@ -46,10 +46,10 @@ _NO_ROWS: Final[tuple[int, ...]] = ()
 class Applied:
     """The record had its effect on the key.
 
-    `late` has the net units and amount of the record's sale lines in expired windows, which no
-    window row counts. It is None if both are 0. `windows_changed` are the starts (µs, ascending) of
-    the window rows that the record changed. `windows_dropped` are the starts of the rows that
-    expired at the new stream time.
+    `late` has the net units and amount of those sale lines of the record that no window row
+    counts, because their windows have expired. It is None if both are 0. `windows_changed` are the
+    starts (µs, ascending) of the window rows that the record changed. `windows_dropped` are the
+    starts of the rows that expired at the new stream time.
     """
 
     state: KeyState
@@ -81,7 +81,7 @@ class Resent:
 
 @value
 class Replayed:
-    """The key's state already includes the record's offset. The record changes nothing."""
+    """The key's state already includes the record's offset. The record doesn't change the state."""
 
     state: KeyState
 

@@ -129,7 +129,7 @@ def _variance(stock: Stock, windows: Windows, index: int) -> int:
 def _restated(
     stock: Stock, counts: tuple[Count, ...], next_index: int, count: Count, gained: int
 ) -> Stock:
-    """Return the stock with `counts`, the counts after `count` was inserted or removed.
+    """Return the stock with `counts`, the result of inserting or removing `count`.
 
     `gained` is the variance of an inserted count, or the negated variance of a removed one. The
     variance of the next count, at `next_index`, falls by `gained`. If there is no next count,

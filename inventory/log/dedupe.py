@@ -41,8 +41,8 @@ class Admission(Enum):
 def identity_of(record: Record) -> Identity | None:
     """Return (table, primary key, lsn, op), or (table, primary key, None, "r") for a snapshot row.
 
-    Return None for a malformed record (domain.md 11.2). Either its commit time lies outside
-    ±(2^53 - 1), or an image is no row or has no integer id, or a change has no lsn.
+    Return None for a malformed record (domain.md 11.2): its commit time lies outside ±(2^53 - 1)
+    µs, an image is no JSON object with an integer `id`, or a change has no lsn.
     """
     if not -MAX_STORED <= record.commit_us <= MAX_STORED:
         return None
@@ -157,7 +157,7 @@ class Ring:
         self.admit(record)
 
     def identities(self) -> tuple[Member, ...]:
-        """Return (commit time, identity, offset) of the records within 120 s, in offset order."""
+        """Return (commit time, identity, offset) of records of the last 120 s, in offset order."""
         self._drop_expired()
         return tuple(member for member in self._arrived if self._is_within_horizon(member[0]))
 

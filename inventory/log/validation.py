@@ -115,7 +115,8 @@ def _why_malformed(record: Record) -> str:
 def _image(record: Record, name: str, image: object) -> dict[str, object]:
     """Return an image that the operation requires, or raise `Rejected` if it is None.
 
-    An image of another type doesn't get here, because the ring has judged its record malformed.
+    An image that is neither a row nor None doesn't get here, because the ring has judged its record
+    malformed.
     """
     if isinstance(image, dict):
         return image

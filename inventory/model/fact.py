@@ -60,7 +60,7 @@ class WithoutEffect:
     """Base of facts that change no stock and no window by themselves."""
 
     def effect(self, sign: int) -> Effect | None:
-        """Return None, because such a fact has no effect on stock or window."""
+        """Return None, because facts of this class have no effect on stock or window."""
         del sign
         return None
 
@@ -70,5 +70,5 @@ class WithoutTimes:
     """Base of facts whose table has no business time."""
 
     def business_times(self) -> tuple[int, ...]:
-        """Return an empty tuple, because such a fact has no business time."""
+        """Return an empty tuple, because facts of this class have no business time."""
         return ()

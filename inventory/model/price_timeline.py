@@ -112,8 +112,8 @@ def prune(timeline: Timeline, stream_time_us: int) -> Timeline:
 
     These are all rows from a time T on, and the two rows before T. T is 31 days before the stream
     time. If there is a `first_cut` at the stream time, T is 31 days before that cut. The newer of
-    the two rows is the price in force at T. The older row shows whether that price was a cut or a
-    raise.
+    the two rows is the price in force just before T. The older row shows whether that price was a
+    cut or a raise.
     """
     is_long = len(timeline) > ROWS_BEFORE_HISTORY
     # `horizon_us` below is never later than stream time - 31 d, so most keys return here.

@@ -17,7 +17,7 @@ OPENING_KIND = "opening"
 
 @value
 class Count:
-    """An approved count: on-hand was `units` at the end of the second `at_us`."""
+    """An approved count: on-hand was `units` at the end of the second that starts at `at_us`."""
 
     at_us: int
     id: int
@@ -124,10 +124,10 @@ NO_DEMAND = Demand()
 class KeyState:
     """The complete state of one key at one position (generation and offset of the log).
 
-    The horizon is the start of the day three days before `stream_time_us`. Of older days, the state
-    has only the results `stock.opening_units` and `final_demand`. So `stock`, `windows` and
-    `final_demand` must belong to the same horizon. `demand` also includes the complete days since
-    the horizon.
+    The horizon is the start of the day three days before `stream_time_us`. Of the days before the
+    horizon, the state has results instead of facts: `stock.opening_units`, `stock.opening_count`
+    and `final_demand`. So `stock`, `windows` and `final_demand` must belong to the same horizon.
+    `demand` also includes the complete days since the horizon.
 
     `days` caches stock and demand at the end of each complete day since the horizon. It follows
     from the other fields, so no changelog record contains `days` and comparisons ignore it. `days`

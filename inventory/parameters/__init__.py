@@ -1,1 +1,1 @@
-"""Policy columns that a logic revision sets instead of the log's values (domain.md 2.6)."""
+"""Policy values that a logic revision uses instead of the log's values (domain.md 2.6)."""

@@ -52,7 +52,8 @@ def target_minor(policy: ItemLocation, regular_minor: int, step: int) -> int | N
     * k > 0: regular·(1000 - ladder[k]) // 1000
     * k < 0: regular·(1000 + raise[-k]) // 1000
 
-    `ladder` are the policy's reductions and `raise` its raises, in thousandths. Both count from 1.
+    `ladder` are the policy's reductions and `raise` its raises, in thousandths. The first entry
+    of each list has the index 1.
     """
     if step == 0:
         return regular_minor

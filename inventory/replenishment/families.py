@@ -46,17 +46,17 @@ def _rest_of_demand(_: ItemLocation, demand_units: int, reorder_point_units: int
 class Family:
     """A rule that computes s and S from a policy, with its texts and the columns that it reads.
 
-    The policy column `levels` is `fixed` or `computed`. A person fills in the columns `typed` if it
-    is `fixed`, and the columns `computed` if it is `computed`. A family without `computed` always
-    has typed levels.
+    The policy column `levels` is `fixed` or `computed`. The field `typed` names the columns that a
+    person fills in for `fixed` levels, and the field `computed` those for `computed` levels. If
+    the field `computed` is empty, the family always has typed levels.
 
     Computed levels (domain.md 5.1):
     - The first level is S for the shape `BASE_STOCK`, else s. If the family has a `span_column`,
       the first level is the demand of the time in this policy column. Otherwise it is the demand of
       the protection time plus the safety stock.
     - Only `TWO_LEVELS` has a second computed level: S = s + the result of the function `batch`. An
-      argument of `batch` is the demand of the time in the policy column `batch_column`. So such a
-      family sets both fields.
+      argument of `batch` is the demand of the time in the policy column `batch_column`. So a family
+      of this shape sets `batch` and `batch_column`.
 
     `batch_text` explains S - s to people, with the placeholders `demand` (units), `lot` (Q) and
     `span` (days).
@@ -182,8 +182,8 @@ def first_centidays(policy: ItemLocation) -> int:
     """Return the time span of the first level's demand, in hundredths of a day.
 
     The first level (S for the shape `BASE_STOCK`, else s) is computed from the demand of this time
-    span. The family's `span_column` names the policy column with the time span. If it is empty, the
-    time span is the protection time.
+    span. The family's `span_column` names the policy column with the time span. If the family has
+    no `span_column`, the time span is the protection time.
     """
     column = family_of(policy).span_column
     return span_of(policy, column) if column else protection_centidays(policy)

@@ -93,8 +93,8 @@ def _after_decision(episode: Episode, now: Evaluation) -> Episode:
     """Return the episode after a decision row or changed columns, before any transition.
 
     A `reorder_decision` row that names another need counts as a stale decision, unless its action
-    is `approve`. If the row resumes this need, or the record changed a replenishment column, a hold
-    ends: `until_us` becomes the stream time.
+    is `approve`. If a row resumes the episode's own need, or the record changed a replenishment
+    column, a hold ends: `until_us` becomes the stream time.
     """
     decision = now.trigger.decision
     named = decision is not None and decision.reorder_id == episode.id
@@ -153,7 +153,7 @@ def _from_snoozed(episode: Episode, now: Evaluation) -> Step:
 
 
 def _from_closed_hold(episode: Episode, now: Evaluation) -> Step:
-    """Return the episode and the output after a record, from held-rejected or held-short.
+    """Return episode and output after a record, if the episode was held-rejected or held-short.
 
     In these states (domain.md 5.3), a person rejected the need or ordered too few units. The need
     of the episode is closed already. The hold only delays the opening of the next need.

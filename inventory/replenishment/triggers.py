@@ -37,10 +37,10 @@ class NeedDecision(Protocol):
 class ReplenishmentTrigger:
     """The parts of one record that can trigger a replenishment decision.
 
-    `answered_ids` has the `reorder_id` of an order line or `transfer_in` row, if the before-image
-    had another one or none. `decision` is an inserted `reorder_decision` row. `reviewed` is True if
-    the record raised the policy's daily review mark `reviewed_at`. `columns_changed` is True if the
-    record changed a replenishment column (domain.md 2.6).
+    `answered_ids` has the `reorder_id` of an order line or `transfer_in` row, if the row's
+    before-image had a different `reorder_id` or none. `decision` is an inserted `reorder_decision`
+    row. `reviewed` is True if the record raised the policy's daily review mark `reviewed_at`.
+    `columns_changed` is True if the record changed a replenishment column (domain.md 2.6).
     """
 
     answered_ids: tuple[str, ...] = ()

@@ -3,7 +3,8 @@
 No table or topic stores these results, and no rule reads them. Hops and sessions count only
 `sold_units`, so returns never lower a number.
 
-The caller passes the units sold by window start (µs since 1970 UTC). A worker's state has the
+The caller passes a mapping from each window's start (µs since 1970 UTC) to the units sold in the
+window. A worker's state has the
 windows of today and of the three days before. The read model has all windows since its first
 record.
 """

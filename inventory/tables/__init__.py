@@ -1,1 +1,1 @@
-"""The captured tables, one module each: its columns, their limits and the class of its rows."""
+"""One module per captured table: the table's columns, their limits, and the class of its rows."""

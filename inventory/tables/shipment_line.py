@@ -66,10 +66,10 @@ class ShipmentLine:
 
 
 def _receipt(line: ShipmentLine, sign: int) -> Effect:
-    """Return the effect of a receipt: +received, +damaged to unavailable, -`order_units` on order.
+    """Return a receipt's effect: on-hand +received, unavailable +damaged, on-order -`order_units`.
 
-    One record changes all three, and the rules decide only after that. A transfer has no order
-    line, so its `order_units` have no effect.
+    One record changes all three, and the rules decide only after the three changes. A transfer has
+    no order line, so its `order_units` have no effect.
     """
     settled = line.order_units if line.leg == "supplier_in" else 0
     return Effect(

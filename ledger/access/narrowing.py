@@ -4,11 +4,11 @@ A page's SELECT names its tables as `retail.stock_count c`. For a person with a 
 `narrowed` replaces each table by `(SELECT * FROM retail.stock_count WHERE location = ANY(...)) c`.
 Postgres flattens that subquery, so indexes still work.
 
-This module declares every table that a page uses. `CONDITIONS` has the condition that selects a
-store's rows of a table. `COMPANY` lists the tables that every person may read. `FUNCTIONS` lists
-the functions that a query may call. A query that names another table or function raises
-`UndeclaredRelation`. So a page can't show a new table before a developer has declared who may see
-its rows.
+This module declares every table that a page uses. `CONDITIONS` maps a table to the condition
+that selects the rows of the person's stores. `COMPANY` lists the tables that every person may read.
+`FUNCTIONS` lists the functions that a query may call. A query with an undeclared table or function
+raises `UndeclaredRelation`. So a page can't show a new table before a developer has declared who
+may see its rows.
 """
 
 import re

@@ -26,8 +26,8 @@ class Role:
     """A role: its code (the group's name) and its label on pages.
 
     With `is_of_store`, a new account gets only the stores and regions that a person assigns to it.
-    A new account of another role gets all stores by default. People see the tasks of their role and
-    of the roles in `sees_tasks_of`.
+    Without `is_of_store`, a new account gets all stores by default. People see the tasks of their
+    role and of the roles in `sees_tasks_of`.
     """
 
     code: str

@@ -75,8 +75,9 @@ def verify(connection: psycopg.Connection, outside: Head) -> Verdict:
 
     It is also a break if the chain no longer contains the head `outside`.
 
-    All reads use one Postgres snapshot. Read `outside` from its file before this call. The snapshot
-    doesn't contain later entries, so `verify` would report the head of a later entry as removed.
+    All reads use one Postgres snapshot. Read `outside` from its file before this call. A head
+    that is read later may belong to an entry newer than the snapshot, and `verify` would report
+    this entry as removed.
     """
     with connection.transaction():
         connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")

@@ -4,7 +4,7 @@ The workers read no clock, so that a recomputation gives the same results. They 
 facts. This service writes two kinds of such facts.
 
 * Heartbeat: once a second it updates one row per partition. The row's commit time shows every
-  reader the age of the newest state, also on a partition without other records.
+  reader the age of the partition's states, even if the partition has no other records.
 * Review: once per UTC day it sets `reviewed_at` of each key whose `clock_mode` is live. The record
   of this update triggers the rules that depend on the day, for example order days.
 

@@ -2,7 +2,8 @@
 
 `why_not` has the conditions of docs/domain.md 6.4 and 7. Examples: the change is within the item's
 limit, and the stock figures are at most 60 s old. The job checks the conditions twice, because a
-person may change the policy in between. The second check is under the locks of the approval.
+person may change the policy between the first check and the approval. The second check is under
+the locks of the approval.
 """
 
 import time

@@ -6,8 +6,8 @@ keeps the values in its policy if they differ from the measured ones by 10 % or 
 7).
 
 Each item is changed in a transaction of its own. The scorecard is written after the last item and
-marks the pair as done for the day. So a job that was stopped in between later continues with the
-items that it has not changed yet.
+marks the pair as done for the day. So after a stop, the job continues with the items that it has
+not changed yet.
 """
 
 from dataclasses import dataclass

@@ -182,7 +182,7 @@ def set_adjustment_limit(*, limit_minor: int, actor: str, shown_minor: int | Non
     """Set the largest value, in minor units, of an adjustment that needs no approval.
 
     With 0 every adjustment needs an approval. Raise `Conflict` if the present limit differs from
-    `shown_minor`, the limit that the person saw. With None this is not checked.
+    `shown_minor`, the limit that the person saw. If `shown_minor` is None, nothing is compared.
     """
     checks.integer("limit_minor", limit_minor, 0, AMOUNT_MAX)
     require_company()

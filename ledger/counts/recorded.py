@@ -6,7 +6,7 @@ approval. Two rules differ:
 * If a single item is invalid, the whole command is refused, because no person is there to correct
   the item.
 * A time more than 300 s in the future is refused, because the other system may have sent a wrong
-  time zone. On a sheet of a person, the database's time replaces such a time of the device's clock.
+  time zone. On a person's sheet, the database's time replaces a future time of the device.
 """
 
 from collections.abc import Sequence

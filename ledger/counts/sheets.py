@@ -237,8 +237,8 @@ def _store(sheet: OpenSheet, entry: Entry, now: datetime, handed_in: Collection[
 def _is_stored(entry_id: UUID, sku: str, units: int) -> bool:
     """Return True if the entry is stored already.
 
-    Raise `ServiceError` if the stored entry has another item or other units. A person may go back
-    in the browser, change the values, and send the form again.
+    Raise `ServiceError` if the stored entry has another item or other units. This happens if a
+    person goes back in the browser, changes the values, and sends the form again.
     """
     sql = "SELECT sku, units FROM app.count_entry WHERE entry_id = %s"
     stored = read_one(_StoredEntry, sql, entry_id)

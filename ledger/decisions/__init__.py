@@ -1,1 +1,1 @@
-"""Events of decisions, for programs that follow them."""
+"""Events about decisions, for programs that follow the decisions."""

@@ -192,7 +192,7 @@ def _records(manifest: Manifest, plan: Plan, sources: Sequence[Source]) -> int:
 
 
 def _selected(manifest: Manifest, plan: Plan, source: Source) -> int:
-    """Return the number of a file's records that are before the plan's end and of selected keys.
+    """Return the number of the file's records before the plan's end whose keys are selected.
 
     A selection of suppliers is ignored here, because a record's key names no supplier.
     """

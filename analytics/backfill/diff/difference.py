@@ -71,7 +71,7 @@ def _deltas(pair: Pair, kind: str) -> Row:
 
 
 def monday_of(at_us: int) -> str:
-    """Return the first day of the ISO week as `2026-03-02`, UTC."""
+    """Return the Monday of the week that contains `at_us`, in UTC, for example `2026-03-02`."""
     day = day_of(at_us) - weekday_of(at_us)
     return (_EPOCH + timedelta(days=day)).isoformat()
 

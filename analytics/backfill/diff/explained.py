@@ -59,7 +59,7 @@ class Explained:
 
 
 def explained(at: AtRecord) -> Explained | None:
-    """Fold the key up to and including the record. Return None if the key has no such record.
+    """Explain the key after its record at `at.offset`. Return None if it has no record there.
 
     Raises:
         BrokenArchive: the archive is damaged, or has other records than the run has read.
@@ -136,7 +136,7 @@ def _of_json(document: dict[str, Any]) -> Explained:
 
 
 def main(given: list[str]) -> int:
-    """Print the explanation as JSON. Return 1 if the key has no such record."""
+    """Print the explanation as JSON. Return 1 if the key has no record at the given offset."""
     run, archive, key, partition, offset = given
     found = explained(AtRecord(Path(run), location_of(archive), key, int(partition), int(offset)))
     if found is None:

@@ -28,7 +28,7 @@ def divergence_from_live(
     """Return both sides at the key's last record in the run; None if they decide alike.
 
     Raises:
-        NotComparable: the run has no such key, or the workers decided about it after the run's end.
+        NotComparable: the run lacks `key`, or the workers decided about `key` after the run's end.
     """
     run = sides.run
     number = partition_of(key.encode(), len(run.plan.ends))
@@ -78,7 +78,7 @@ def _last_offset(run: ComparedRun, number: int, key: str) -> int:
 
 
 def _explained(live: Live, sides: LiveAndRun, at: AtRecord) -> tuple[Explained | None, str]:
-    """Return the explanation of the published state, or the reason why there is none."""
+    """Return the explanation of the key's live state, or the reason why there is none."""
     with incomparable():
         state = live.state(at.partition, InvKey(at.key))
     if state is None:

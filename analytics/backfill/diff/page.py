@@ -101,7 +101,7 @@ def _is_of(row: Mapping[str, Any], kind: str, dimension: str) -> bool:
 
 
 def _groups(groups: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield a table with a bar per group, scaled to the largest money of all groups."""
+    """Yield a table with a bar per group, scaled to the largest money difference of all."""
     largest = max((abs(row["delta_minor"]) for row in groups), default=0)
     shown = groups[:_MOST_GROUPS]
     lines = [(*map(escape, group_cells(row)), _bar(row["delta_minor"], largest)) for row in shown]

@@ -73,7 +73,7 @@ class Pair:
 
 
 class KeyPairs:
-    """The open pairs of one key and kind."""
+    """The open pairs of one key and one kind of decision: needs or price proposals."""
 
     __slots__ = ("_open",)
 

@@ -38,7 +38,7 @@ class Collected(StatelessSinkPartition[Output]):
         self.windows: dict[tuple[str, int], int] = {}
 
     def write_batch(self, items: list[Output]) -> None:
-        """Store the newest values."""
+        """Store the newest output of each key and window."""
         for key, (on_hand, start_s, units) in items:
             self.on_hand[key] = on_hand
             self.windows[key, start_s] = units

@@ -36,7 +36,7 @@ _LOG4J: Final = {
 
 
 def archive_file(artifacts: Artifacts, java: str, part: str) -> Path:
-    """Return the path of the class-data archive (AppCDS) of `part`, `broker` or `connect`.
+    """Return the path of the class-data archive (AppCDS) of `part` (`broker` or `connect`).
 
     The path depends on the version of Java, because a JVM ignores the archive of another version.
     """
@@ -45,7 +45,7 @@ def archive_file(artifacts: Artifacts, java: str, part: str) -> Path:
 
 
 def parts_of(context: Context) -> tuple[Artifacts, str]:
-    """Return the JVM parts and the path of Java, which are needed to start a JVM.
+    """Return the JVM parts (broker, Connect, Debezium) and the path of Java, to start a JVM.
 
     Raises:
         StackError: the JVM parts are not fetched.

@@ -34,7 +34,7 @@ def _change_owner(path: Path) -> None:
 
 
 def prepare(context: Context) -> None:
-    """Create the database cluster on the first start. Afterwards, it is complete or doesn't exist.
+    """Create the database cluster on the first start, either completely or not at all.
 
     Raises:
         StackError: initdb failed. The home then has no cluster.

@@ -1,7 +1,7 @@
 """Postgres' programs, and a copy of them for an account that can't reach this clone.
 
 Postgres refuses to run as root, so root starts it as an unprivileged account. This account can't
-reach a clone in root's own home (mode 0700), or a clone that was made with umask 077. For it, root
+reach a clone in root's own home (mode 0700), or a clone that was made with umask 077. So root
 makes one copy of the programs per machine, in a directory that every account may enter.
 """
 
@@ -60,7 +60,7 @@ def account() -> pwd.struct_passwd | None:
 def as_account() -> tuple[str, ...]:
     """Return setpriv's arguments for running a program as the unprivileged account.
 
-    Return none if we are not root.
+    Return an empty tuple if we are not root.
     """
     person = account()
     if person is None:
@@ -120,7 +120,7 @@ def ensure() -> Path:
     """Return the directory of programs that Postgres' account can run. Root copies them if needed.
 
     Raises:
-        StackError: the account can run neither these programs nor a copy.
+        StackError: the account can run neither the installed programs nor a copy of them.
     """
     found = find()
     if found is not None:
@@ -161,9 +161,9 @@ def _bin_of(shared: Path) -> Path:
 
 
 def _copy_name() -> str:
-    """Return the name of the directory for a copy of exactly these files.
+    """Return the name of the directory for a copy of exactly the installed programs.
 
-    It has a hash of the files' SHA-256 sums, which the wheel's RECORD states.
+    It has a hash of the SHA-256 sums of their files, as the wheel's RECORD states them.
     """
     text = importlib.metadata.distribution(_PACKAGE).read_text("RECORD") or ""
     lines = sorted(line for line in text.splitlines() if line.startswith((*_COPIED, _LIBRARIES)))
