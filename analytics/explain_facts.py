@@ -166,7 +166,7 @@ def read_decision(connection: psycopg.Connection, state: KeyState) -> Source | N
 def read_state(
     connection: psycopg.Connection, settings: Connections, key: str, topic: str
 ) -> SourcedState | None:
-    """Return the state of the key's worker, or the read model's if no worker answers.
+    """Return the key's state from its worker, or from the read model if no worker gives a state.
 
     Return None if neither has the key.
     """

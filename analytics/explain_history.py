@@ -40,7 +40,7 @@ class Revision:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """Offsets of each row's changes, revisions in log order, and the requested state.
+    """Offsets of each row's changes, late window changes in log order, and the requested state.
 
     Without a requested time, `state` is the newest state. Otherwise it is the newest state whose
     stream time is not after the requested time. It is None if there was no such state, or if

@@ -24,7 +24,7 @@ def step_lines(steps: tuple[Step, ...]) -> Iterator[str]:
 
 
 def revision_lines(revisions: tuple[Revision, ...]) -> Iterator[str]:
-    """Yield one line per late change of a closed window, with the counters after it."""
+    """Yield one line per late change of a closed window, with the window's new sums."""
     if revisions:
         yield "Late changes of closed windows"
     for one in revisions:

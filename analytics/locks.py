@@ -32,7 +32,10 @@ def exclusive(path: Path) -> Iterator[bool]:
 
 @contextmanager
 def in_turn(path: Path) -> Iterator[None]:
-    """Wait for the lock of `path`, then hold it during the block. Only its owner can open it."""
+    """Wait for the lock of `path`, then hold it during the block.
+
+    Only the owner of the file can open the file.
+    """
     lock = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)

@@ -1,4 +1,4 @@
-"""The last error of each service in Postgres: one row of `read_model.service_error` per service."""
+"""The last error of each service, as one row of Postgres' table `read_model.service_error`."""
 
 from dataclasses import dataclass
 from datetime import datetime

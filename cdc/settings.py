@@ -45,5 +45,5 @@ class Connections(BaseSettings):
 
     @property
     def worker_dir(self) -> Path:
-        """Return the directory of this logic revision's stream workers."""
+        """Return the directory for files of this logic revision's workers, such as snapshots."""
         return self.home / "workers" / APP_ID

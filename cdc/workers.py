@@ -106,7 +106,7 @@ def partition_map(settings: Connections, within_s: float = MAP_TIMEOUT_S) -> Par
 def worker_rules(
     settings: Connections, url: str, within_s: float = MAP_TIMEOUT_S
 ) -> WorkerRules | str:
-    """Return partitions and hash of the worker at `url`, or the reason why it doesn't answer."""
+    """Return partitions and source hash of the worker at `url`, or the reason for no answer."""
     about = _query(settings, f"{url}/iq/v1/partitions?scope=worker", within_s, _own_of)
     if isinstance(about, str):
         return about

@@ -1,4 +1,4 @@
-"""Reasons why a run can't be published: a part of the history, other rules, another log."""
+"""Refuse to publish a run that is partial, or whose rules or log differ from the present ones."""
 
 import time
 from typing import Final
@@ -26,7 +26,7 @@ _NAMED: Final = 3  # number of files listed in a message about uncommitted files
 
 
 class NotPublishable(Damage, ValueError):
-    """The run is unfinished, of other rules, or of another log."""
+    """The run is unfinished or partial, or its rules or log differ from the present ones."""
 
     def __init__(self, problem: str, kept: str = KEPT, step: str = STEP) -> None:
         super().__init__(problem, kept, step)
@@ -83,7 +83,7 @@ def refuse_other_rules(plan: Plan) -> None:
 
 
 def refuse_other_log(settings: Connections, plan: Plan) -> None:
-    """Raise `NotPublishable` unless the broker holds the run's topic, complete up to its ends."""
+    """Raise `NotPublishable` unless the broker still has every record that the run read."""
     topic = settings.kafka_bootstrap, STOCK_EVENTS
     topic_id = kafka.topic_id(*topic)
     if topic_id != plan.source_topic_id:

@@ -52,7 +52,7 @@ class BackfillVerifyReport:
 
     @property
     def decisions_equal(self) -> bool:
-        """Return True if both sides have equally many open reorders, and `decisions.ok` is True.
+        """Return True if workers and run have equally many open needs, and `decisions.ok` is True.
 
         `decisions` compares the proposals in Postgres with the recomputed decisions.
         """
@@ -121,7 +121,7 @@ def verify(
 def compared(
     live: Sequence[LivePartition], run: RunReport, decisions: Decisions
 ) -> BackfillVerifyReport:
-    """Return a report that compares the states of both sides, key by key."""
+    """Return a report that compares the states of workers (`live`) and run, key by key."""
     keys = keys_differing = 0
     differences: list[dict[str, Any]] = []
     for part in live:

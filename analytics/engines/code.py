@@ -1,4 +1,4 @@
-"""A hash of the code that computes, and the same code as a zip that a cluster can import.
+"""A hash of the code that computes runs, and the same code as a zip that a cluster can import.
 
 A finished unit is reused only while its input, its logic revision and this hash are unchanged. So
 after a change of one line of a rule, everything is recomputed.

@@ -1,4 +1,4 @@
-"""The local engine: units over a pool of processes."""
+"""The local engine: it computes units in a pool of processes."""
 
 import os
 import signal

@@ -1,6 +1,7 @@
 """The Parquet files that a task writes: states, outputs, late sales and rejected records.
 
-A publication also needs the expired window rows, and the state and content of each heartbeat.
+Publications need further files: the expired window rows, and the state and content of each
+heartbeat.
 """
 
 import hashlib
@@ -182,7 +183,7 @@ def checked_path(row: ManifestRow, kind: str) -> Path:
 
 
 def refuse_damaged(rows: Iterable[ManifestRow]) -> None:
-    """Raise `DamagedResult` unless each unit's directory has exactly the files that it wrote."""
+    """Raise `DamagedResult` unless each unit's directory has exactly the files of this unit."""
     for row in rows:
         for kind in SCHEMAS:
             checked_path(row, kind)
@@ -220,7 +221,7 @@ def _found(stream: BufferedReader, expected: Written) -> Written:
     """Return size, rows and checksum of the open file.
 
     The rows are counted only if size and checksum equal those of `expected`. Otherwise the result
-    has the rows of `expected`.
+    has the number of rows in `expected`.
     """
     sha256 = hashlib.file_digest(stream, "sha256").hexdigest()
     found = Written(stream.tell(), expected.rows, sha256)

@@ -1,7 +1,7 @@
 """The keys that a run computes: all, or those of some stores, items, keys or suppliers.
 
-A run of some keys answers questions about them. Such a run can't be published, because a changelog
-holds every key.
+A run of some keys answers questions about them. Such a run can't be published, because
+workers need the states of all keys.
 """
 
 from collections.abc import Iterable
@@ -15,7 +15,7 @@ from inventory.tables.item_location import TABLE
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Keys that match at least one value of every non-empty list.
+    """Keys that match at least one value of each field. An empty field matches every key.
 
     A key matches a supplier if any of its archived policy rows names that supplier.
     """

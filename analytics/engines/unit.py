@@ -26,7 +26,7 @@ class ArchiveUnit:
     `files` are the archive files with these records, in offset order. `sources` are the same files
     with the fields that a task checks when it reads them. Records of keys outside `selection` are
     not folded. `base` is the result of the same unit in a finished run. The fold starts from the
-    states of this result and skips the records before its end.
+    states of this result, and skips the records that these states include.
     """
 
     archive: str
@@ -218,8 +218,8 @@ def _selected(unit: ArchiveUnit, selection: Selection) -> ArchiveUnit:
 def continued_unit(unit: ArchiveUnit, base: ManifestRow | None, seal: str) -> ArchiveUnit:
     """Return `unit`, but only for the records after the end of `base`.
 
-    `seal` is the hash in the report of the run that computed `base`. If `base` is None, that run
-    had no record of the partition, and `unit` is returned unchanged.
+    `base` is the unit's result in the base run, and `seal` the hash in the report of that run. If
+    `base` is None, the base run had no record of the partition: return `unit` unchanged.
     """
     if base is None:
         return unit

@@ -156,7 +156,7 @@ def _as_text(column: Any) -> Any:  # noqa: ANN401 -- pyarrow ships no types
 
 
 def _take_facts(facts: PartitionFacts, records: Any) -> None:  # noqa: ANN401 -- pyarrow ships no types
-    """Apply to `facts` those records of fact tables that have the verdict `new`."""
+    """Apply to `facts` those records of fact tables whose dedupe verdict is `new`."""
     is_new = pc.field("admission") == Admission.NEW.value
     chosen = records.filter(is_new & pc.field("table").isin(list(FACTS)))
     columns = (chosen[name].to_pylist() for name in ("offset", "key", "value"))

@@ -66,7 +66,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class HistoryTable:
-    """One table. `grain` describes a row; the files of each partition are sorted by `order`."""
+    """One table. `grain` describes a row; each file has its rows sorted by the columns `order`."""
 
     name: str
     source: str

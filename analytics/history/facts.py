@@ -59,7 +59,7 @@ class PartitionFacts:
         self._rows = {name: RowsInForce(table) for name, (_captured, table) in FACTS.items()}
 
     def take(self, offset: int, key: bytes | None, value: bytes | None) -> None:
-        """Apply a record with the verdict `new`. Ignore a record that a rule refuses."""
+        """Apply a record with the dedupe verdict `new`. Ignore a record that a rule refuses."""
         try:
             record = decode(key, value, offset=offset)
             change = validate(record, Admission.NEW, is_known_key=False)

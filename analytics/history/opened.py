@@ -91,8 +91,8 @@ def open_history(
 ) -> History:
     """Write those requested tables that are absent. Return all requested tables.
 
-    `last` and a logic revision name the newest finished run. If no run exists, `last` gives only
-    the tables of the log.
+    If `request.run` is `last`, use the newest finished run. If it is a number, use the newest
+    finished run of that logic revision. If no run exists, `last` gives only the tables of the log.
 
     Raises:
         NoHistory: the run is unfinished, or nothing is archived, or `diff` holds no comparison.

@@ -38,7 +38,7 @@ def question(name: str) -> Question:
     """Return one question.
 
     Raises:
-        UnknownQuestion: no file answers it. The message names those that exist.
+        UnknownQuestion: no file answers it. The message has the names of all questions.
     """
     known = {one.name: one for one in questions()}
     if name not in known:

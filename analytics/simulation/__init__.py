@@ -1,1 +1,1 @@
-"""Simulated histories: the archived demand under other parameters. Nothing here publishes."""
+"""Simulated histories: the archived demand with changed parameters. Nothing here publishes."""

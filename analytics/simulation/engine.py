@@ -1,4 +1,4 @@
-"""`backfill simulate`: plan, units on an engine, and the report, without Kafka and Postgres.
+"""`backfill simulate`: plan units, compute them and write a report, without Kafka and Postgres.
 
 Tasks are split by items and not by scenarios. So a task decodes and folds an item's history once
 for all scenarios.

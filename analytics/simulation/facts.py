@@ -1,7 +1,8 @@
 """Facts of history in a simulated world: demand, returns, counts, adjustments, policies, prices.
 
-Each record takes effect at its position in the log. The units on the simulated shelf limit its
-units. If the receipts are those of history, the simulated stock is that of history, too.
+Each record takes effect at its position in the log. Sales, losses and shipments take at most the
+units on the simulated shelf. If the receipts are those of history, the simulated stock is that of
+history, too.
 """
 
 from typing import Any

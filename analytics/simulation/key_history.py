@@ -1,4 +1,4 @@
-"""The history of one key as facts for a simulation. The workers' fold decides about each record.
+"""The history of one key as facts for a simulation: the records that the workers' fold applies.
 
 The simulated period begins as soon as a count is approved, a policy is in force and the key has a
 stream time. The records up to then are the preamble. The simulation changes neither the preamble

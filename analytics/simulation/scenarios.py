@@ -119,7 +119,7 @@ def _entry(entry: object, position: str) -> Scenario:
 
 
 def _assignments(cells: Mapping[str, object]) -> Iterator[str]:
-    """Yield the cells as people write them in options."""
+    """Yield each column and value as people write them in options: `column=value`."""
     for column, cell in cells.items():
         yield f"{column}={_text(cell)}"
 

@@ -64,7 +64,7 @@ class Shelf:
         self.sell(identity, row, min(row["quantity_units"], self.units), at_us)
 
     def sell(self, identity: RowId, image: Row | None, units: int, at_us: int) -> None:
-        """Write the sale line `image` with `units` and their share of its amount."""
+        """Write the sale line `image`, but with `units` and the amount of money for these units."""
         former = self.rows.get(identity)
         after: dict[str, Any] | None = None
         if image is not None and units:

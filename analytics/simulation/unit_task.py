@@ -97,7 +97,7 @@ def _survey(unit: ArchiveUnit) -> Surveyed:
 
 
 def simulate_unit(unit: ArchiveUnit, plan: Plan) -> UnitSimulated | UnitFailed:
-    """Simulate every selected item of one unit in every scenario. Write a row for each.
+    """Simulate each selected item of a unit in each scenario. Write one row per item and scenario.
 
     Return the sums over all items, or the failure.
     """

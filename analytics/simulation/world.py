@@ -1,4 +1,4 @@
-"""The simulated world of one key: demand as in history, orders by other parameters.
+"""The simulated world of one key: demand as in history, orders by the scenario's parameters.
 
 Purchase orders, receipts and transfers from other locations are replaced. A need that the fold
 opens is ordered after the approval delay, and its goods arrive after the lead time. The fold gets

@@ -1,1 +1,1 @@
-"""Parts of `inventory verify`: the wait, the SQL sums, the workers' state, the comparison."""
+"""Parts of `inventory verify`: the wait, the sums over facts, workers' states, the comparison."""

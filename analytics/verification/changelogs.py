@@ -79,7 +79,7 @@ class Changelogs:
             self.levels[level.inv_key] = level
 
     def read_windows(self, ends: Ends, deadline: float) -> None:
-        """Read the retained window rows before `ends`, which must lie before the cut.
+        """Read the retained window rows before the offsets `ends`. The cut must include these rows.
 
         Only the newest record of a row is decoded, because most records of a changelog are older.
         """

@@ -1,8 +1,8 @@
 """One comparison of all keys, or of given keys, at one cut (docs/decisions/0023).
 
 One database snapshot gives the read model, the facts and the projector's offsets. The changelogs
-are read to exactly these offsets. If snapshot and cut differ in a fact, the sums use the fact at
-the cut (`in_flight`).
+are read to exactly these offsets. If a fact differs between snapshot and cut, the sums over the
+facts use the fact as it is at the cut (`in_flight`).
 """
 
 from collections.abc import Mapping
@@ -41,7 +41,7 @@ _PROJECTOR: Final = "projector"
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Result of one comparison of SQL sums, workers and read model at the same offsets."""
+    """Result of one comparison of workers and read model with the sums over the facts, at a cut."""
 
     as_of_us: int
     found: Found

@@ -169,7 +169,7 @@ def _counters(row: WindowRow) -> tuple[int, ...]:
 
 
 def instead_parameters(rows: Mapping[WindowKey, WindowRow | None]) -> dict[str, list[Any]]:
-    """Return `rows` as SQL parameters. The statement uses them instead of the read model's rows."""
+    """Return `rows` as SQL parameters: the window rows to compare in place of the read model's."""
     counters = [(0,) * len(SHOWN_COUNTERS) if row is None else _counters(row)
                 for row in rows.values()]  # fmt: skip
     names = ("sold", "returned", "sale_lines", "return_lines", "revenue")

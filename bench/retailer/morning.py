@@ -1,7 +1,8 @@
 """Incidents that people find on the demo's pages, written after the demo's history.
 
 * A handheld was offline for five days and sends two counts. The workers reject them with reason
-  `count_beyond_horizon`: the horizon is part of a key's state, so no constraint can check it.
+  `count_beyond_horizon`: only a key's state has the horizon, so no database constraint can
+  refuse the counts.
 * A supplier has raised the cost of an item on promotion. The item's price is now below its floor,
   so the rules propose a higher price. Its regular price from the end of the promotion on is already
   scheduled.

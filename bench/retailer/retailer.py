@@ -100,7 +100,7 @@ class PlannedKey:
 
     @property
     def is_slow(self) -> bool:
-        """Return True below a demand of 0.35 units a day; slow items are planned differently."""
+        """Return True if the expected demand is below 0.35 units a day."""
         return self.daily_units < SLOW_BELOW
 
     @property

@@ -11,11 +11,12 @@ class Scenario:
     """Kinds of events in simulated trade, and how often they happen.
 
     `returned`, `on_one_key`, `on_hot_keys`, `late` and `ahead` are shares of the sale lines. Hot
-    keys are the most popular `hot_permille` of all keys. Fields named `…_per_100` count events per
-    hundred lines.
+    keys are the most popular keys; `hot_permille` is their number per thousand keys. Fields named
+    `…_per_100` count events per hundred lines.
 
     With `is_limited`, customers buy only the units on the shelf, and goods are bought before the
-    run. `bought_in` is the least and the greatest share of the expected units, in permille.
+    run. Each item's stock is raised to a random share of its expected sales. `bought_in` has the
+    least and the greatest share, in permille.
     Simulated buyers, suppliers, store staff and managers work during the run. Without `is_limited`,
     none of them works, counts are not submitted, and stock may fall below zero.
     """

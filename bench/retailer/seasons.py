@@ -56,7 +56,7 @@ def promotions(seed: int, first: date, last: date) -> list[Promotion]:
 
 
 def season_factor(season: str, day: date) -> float:
-    """Return the factor of a season's sales on a day of the year; 1 is the average."""
+    """Return the factor for the sales of a season's items on `day`; 1 is the average."""
     of_year = day.timetuple().tm_yday / 365.25
     summer = cos(2 * pi * (of_year - 0.54))
     if season == "summer":

@@ -55,9 +55,10 @@ class Shop:
 
 
 def shops_of_demo() -> list[Shop]:
-    """Return every live store item with its price in force, best sellers of large stores first.
+    """Return the items on sale in stores with prices in force, best sellers of large stores first.
 
-    Items that the demo doesn't have come last, ordered by a hash of their keys.
+    Replayed and inactive items are left out. Items that the demo doesn't have come last, ordered by
+    a hash of their keys.
     """
     sellers = {item.sku: item.daily_units for item in catalogue(1)}
     found = [Shop(*row) for row in rows(_SHOPS, [list(STORES)])]

@@ -1,4 +1,4 @@
-"""Customers and other planned actions of a run.
+"""Purchases of customers, and other planned actions of a run.
 
 `prepare_tick` takes the goods of a tick from the shelf, once. The function that it returns writes
 lines and commands. The caller repeats this function if the database's answer is lost. Run and tick

@@ -69,7 +69,7 @@ class Trading:
 
 
 def run(trading: Trading, progress: Progress | None = None) -> Traded:
-    """Trade as planned; return the counts of the run. Ctrl-C ends the trade early."""
+    """Trade as planned; return the figures of the run. Ctrl-C ends the trade early."""
     trading.check()
     seed, shape = trading.seed, scenario_named(trading.scenario)
     shops = shops_of_demo()

@@ -1,4 +1,4 @@
-"""Counts of a run, printed as one line during the run and as a table at its end."""
+"""Figures of a run, printed as one line during the run and as a table at its end."""
 
 from dataclasses import asdict, dataclass
 
@@ -7,7 +7,7 @@ from typing_extensions import override
 
 @dataclass(slots=True)
 class Traded:
-    """Counts of a run. Only one thread, that of sales or that of staff, writes each count.
+    """Figures of a run. Only one thread, that of sales or that of staff, writes each figure.
 
     The exception is `refused`, which both threads write.
     """
@@ -56,7 +56,7 @@ class Traded:
         return self.planned_lines / self.seconds if self.seconds else 0.0
 
     def as_json(self) -> dict[str, object]:
-        """Return every count as a JSON object."""
+        """Return all figures as a JSON object."""
         rate = {"planned_lines_per_s": round(self.lines_per_s, 1)}
         return {
             name: round(value, 3) if isinstance(value, float) else value

@@ -63,11 +63,11 @@ def violated(promise: str, seen: object) -> NoReturn:
 
 
 def check_rules(sent: Sequence[SentRecord], truth: Truth) -> None:
-    """Check the single pass against the definition of idempotence and of a key's clock.
+    """Check the single pass against the definitions of idempotence and of stream time.
 
     Raises:
-        Violation: a verdict or a clock differs from the definition, or a decision follows from
-        a record that can't move the clock.
+        Violation: a verdict or a stream time differs from the definition, or a decision follows
+        from a record that can't move the stream time.
     """
     clocks: dict[InvKey, int | None] = {}
     for offset, record in enumerate(sent):
@@ -261,7 +261,7 @@ class Visible:
             )
 
     def _check_progress(self, progress: Progress) -> None:
-        """Check the next offset in a level: exactly the results below it must be visible."""
+        """Check a level's progress: exactly the results of records below it must be visible."""
         at = progress.next_offset
         if at < self.progress:
             violated("progress never goes back", at)

@@ -103,11 +103,11 @@ HALVES: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """An event before the scheduler's step `at`, which affects the worker in a slot.
+    """An event before the scheduler's step `at`; most kinds affect the worker in `slot`.
 
     * `to` has the owner of each partition after a rebalance.
     * `quarter` is the new committed offset of the group: 3 means after three quarters of the log's
-      records. It may be before or after the position of the changelogs.
+      records. The offset may be lower or higher than the progress in the changelogs.
     * `steps` is the number of steps for which a worker sleeps or an effect is delayed.
     * `part` is the size of a loss. For a truncated topic, it is the number of lost quarters. For a
       recreated source, it is the new number of records in halves of the former number.

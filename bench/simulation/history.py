@@ -61,7 +61,7 @@ class Step:
 
     `gap_us` is the time since the step before, on the clock of Postgres. `skew_ms` is the
     error of Connect's clock, which must not influence any result. `refers` is the number of
-    the step that is deleted or sent again.
+    the earlier step whose row is deleted or whose record is sent again.
     """
 
     number: int

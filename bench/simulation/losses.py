@@ -47,9 +47,9 @@ class WatchedBroker(MemoryBroker):
     def remake_source(self, halves: int) -> bool:
         """Recreate the source topic with other records; return False if nothing was folded yet.
 
-        A partition with folded records gets them in reverse order, repeated or cut to `halves`/2 of
-        their former number: with 3, ten records become 15. Any other partition gets the same
-        records in the same order. If no partition has folded records, nothing happens.
+        A partition with folded records gets all its records in reverse order, repeated or cut to
+        `halves`/2 of their former number: with 3, ten records become 15. Any other partition gets
+        the same records in the same order. If no partition has folded records, nothing happens.
         """
         folded = {visible.number for visible in self._visible if visible.progress}
         for partition in range(len(self._visible) if folded else 0):

@@ -102,7 +102,7 @@ class Process:
         return self._worker.ownership
 
     def start(self) -> None:
-        """Start following the group and consuming."""
+        """Start to follow the group's rebalances and to consume records."""
         self.run(self._follow())
         self.run(self._consume())
 

@@ -47,7 +47,7 @@ class Found:
 def violation_of(plan: Plan, disk: Disk) -> tuple[Violation | None, list[str]]:
     """Return the violation of a plan's run, if any, and the trace of the run.
 
-    Any other error is a violation, too. For example, a restore at the end raises `LogMismatch`.
+    Any other exception counts as a violation, too, for example `LogMismatch` from a final restore.
     """
     trace: list[str] = []
     try:

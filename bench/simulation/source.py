@@ -54,8 +54,8 @@ class SentRecord(NamedTuple):
     """One record as the broker has it.
 
     `verdict` is None if it depends on the state of the key. `clock_us` is the time to which the
-    record moves the clock of its key if it is applied. `clock_us` is None for heartbeats and
-    snapshot rows, which move no clock.
+    record, if applied, moves the stream time of its key. `clock_us` is None for heartbeats and
+    snapshot rows, which move no stream time.
     """
 
     number: int

@@ -2,7 +2,8 @@
 
 The workers' engine folds the facts in this process. It writes the resulting records into the
 partition of their facts, in the order and with the headers of a worker. The records are not in
-transactions. So no transaction markers take offsets, and an offset is a number of records.
+transactions. So no transaction markers take offsets, and an end offset is the number of records
+in the partition.
 """
 
 import asyncio

@@ -1,10 +1,10 @@
 """`inventory bench sinks`: the rate of each sink alone, on a generated log, with its CPU time.
 
 The bench writes the complete log before the first sink starts. Then one sink after the other runs
-as a process, as in a stack. The time of a sink begins when it logs the line before its first read.
-It ends when the effect of the last record is committed. Then the bench stops the sink and compares
-its contents with the log: every archived record, rows and sums of the read model, numbers of
-proposals, or the levels that the hub of the pages remembers. A difference ends the bench.
+as a process, as in a stack. The measured time begins when the sink logs the line before its first
+read, and ends when the effect of the last record is committed. Then the bench stops the sink and
+compares its contents with the log: every archived record, rows and sums of the read model, numbers
+of proposals, or the levels that the hub of the pages remembers. A difference ends the bench.
 """
 
 import os

@@ -13,7 +13,7 @@ LONGEST_SHOWN: Final = 300
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Parameters of a run. Every `plant_every`th round has a wrong row; its kinds take turns."""
+    """Parameters of a run. Every `plant_every`th round has a wrong row, of each kind in turn."""
 
     rounds: int
     load: int

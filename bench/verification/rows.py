@@ -97,10 +97,10 @@ def counter(connection: psycopg.Connection, which: Counter, key: str) -> Iterato
 
 
 def undecided_need(connection: psycopg.Connection, keys: Sequence[str]) -> str:
-    """Return that key of `keys` whose open need is the oldest one without a decision.
+    """Return that key of `keys` whose proposal is the oldest open one that nobody has decided.
 
     Raises:
-        PlantFailed: all needs of these keys are decided.
+        PlantFailed: no key of `keys` has such a proposal.
     """
     found = connection.execute(_UNDECIDED, {"keys": list(keys)}).fetchone()
     if found is None:

@@ -83,7 +83,7 @@ class Shop:
         """Write a count of each item.
 
         Then give a policy to the items `NEEDED`, so that the rules open needs, and sell one unit of
-        each other item.
+        every item that is not in `NEEDED`.
         """
         sold = [*HOT, *_OTHERS, *AT_REST]
         with psycopg.connect(self.url, autocommit=True) as connection:

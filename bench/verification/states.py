@@ -110,7 +110,7 @@ def worker_state(target: Target, sku: str) -> Iterator[Planted]:
 def _restore(target: Target, sku: str, *, units: int, surplus: int) -> None:
     """Make the key's worker restore a level with `units` more; check that it uses this level.
 
-    The bench kills the worker right after it has written the record. A worker that stops normally
+    The bench writes the record and kills the worker at once. A worker that stops normally
     writes a snapshot of its memory. Then its next start would read only later records.
     """
     key, settings = target.shop.key(sku), target.settings

@@ -1,6 +1,7 @@
 """The client of Kafka Connect's REST API, and functions that wait until the connector streams.
 
-The connector streams only once its replication slot is active. Its status is RUNNING before that.
+The connector is in state RUNNING before it streams: it streams only once its replication slot is
+active.
 """
 
 import json
@@ -167,8 +168,8 @@ class ConnectClient:
         """Return True if Debezium has ended its snapshot and Connect has stored this progress.
 
         Topic `stock.events` then has all rows of the snapshot, because Connect stores an offset
-        only after the broker has acknowledged its records. A restart of the connector doesn't
-        repeat the snapshot. Return False if Connect doesn't answer.
+        only after the broker has acknowledged the records up to it. A restart of the connector
+        doesn't repeat the snapshot. Return False if Connect doesn't answer.
         """
         try:
             answer = self._http.get(f"/connectors/{CONNECTOR}/offsets")

@@ -142,7 +142,8 @@ def damage_of(connection: Connection) -> Damage | None:
 def store_publication(connection: Connection) -> None:
     """Store the object ids of the present publication, so that `damage_of` detects a change.
 
-    Do nothing if a stored id has changed. Only `clear_publication` deletes stored ids.
+    Do nothing if a stored id is no longer an id of the publication. Only `clear_publication`
+    deletes stored ids.
     """
     connection.execute(_RECORD, {"found": Jsonb(_identity(connection))})
 

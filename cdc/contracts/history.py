@@ -158,7 +158,7 @@ def _counters(row: WindowRow) -> list[int]:
 
 
 def _rate_and_mad(state: KeyState) -> tuple[int | None, int | None]:
-    """Return rate and mad in micro-units a day (domain.md 3.3).
+    """Return the demand's rate and mean absolute deviation, in micro-units a day (domain.md 3.3).
 
     While the rate is unknown, both follow from the policy's initial rate. Without an initial rate
     both are None.

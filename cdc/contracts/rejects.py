@@ -50,7 +50,7 @@ class Rejection:
 
 @value
 class Late:
-    """The net sales of one source record in expired ten-minute windows (domain.md 3.2).
+    """The net sales of one source record in windows before the horizon (domain.md 3.2).
 
     No window row includes these units. On-hand follows the count rule as for any other sale
     (domain.md 2.4). Units and amounts are positive for sales and negative for returns.

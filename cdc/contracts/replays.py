@@ -1,9 +1,9 @@
 """The change event that replays a rejected record.
 
-The original bytes would be rejected again: their commit time is more than 120 s before the newest
-one (domain.md 4). The new event has the original's images, operation and lsn, and the time of the
-replay as commit time. If the key's clock mode is `live`, its stream time moves to that time, as for
-any other record.
+The original bytes would have no effect. They would count as `resent` or, if their commit time is
+more than 120 s before the partition's newest one, be rejected again (domain.md 4). The new event
+has the original's images, operation and lsn, and the time of the replay as commit time. If the
+key's clock mode is `live`, its stream time moves to that time, as for any other record.
 """
 
 from typing import Final

@@ -126,7 +126,10 @@ def _stock(stock: Stock) -> Document:
 
 
 def row_document(row: WindowRow) -> Document:
-    """Return one window row as a dictionary; `moves` are pairs of a second and its units."""
+    """Return one window row as a dictionary.
+
+    `moves` is a list of pairs: a second (µs since 1970 UTC), and the net on-hand movement in it.
+    """
     return {
         "had_line": row.had_line,
         "late_lines": row.late_lines,

@@ -69,9 +69,9 @@ def with_position(record: Positioned) -> Iterator[None]:
 
 
 def known(kind: str) -> tuple[int, ...]:
-    """Return the versions of a kind that this code reads, in order. This code writes the last one.
+    """Return the schema versions that this code reads for records of one kind, in ascending order.
 
-    A kind is the name of its schema: `level` for `level.v1.json`.
+    This code writes the last of them. `kind` is a schema's name: `level` for `level.v1.json`.
     """
     return _RELEASED.get(kind, _FIRST)
 

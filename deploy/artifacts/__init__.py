@@ -1,4 +1,5 @@
 """Fetch the JVM parts: the broker, Connect and Debezium.
 
-Maven fetches them. A committed list has the checksums that they must have. The cache keeps them.
+Maven fetches these parts. A committed list has the checksums of their files. The cache keeps the
+parts whose checksums match.
 """

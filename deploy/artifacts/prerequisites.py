@@ -17,7 +17,8 @@ JAVA_AT_LEAST: Final = 17
 def as_root(command: str) -> str:
     """Return a shell command that runs `command` as root.
 
-    If we are root already, it has no `sudo`, because a container may lack that program.
+    If this process is root already, the returned command has no `sudo`, because a container may
+    lack that program.
     """
     return command if os.geteuid() == 0 else f"sudo {command}"
 

@@ -80,9 +80,9 @@ def run(
     """Recompute every key from the first record on, with the rules that the workers use.
 
     With --code, --ref or --set, the run uses other rules, with another logic revision. `backfill
-    publish` can give its states to this revision. `backfill plan` shows the size of a run. The
-    command refuses a run that can't be published, unless --what-if is given. A run with --from has
-    only the decisions after the end of its base run, and can't be published or compared.
+    publish` can give the run's states to this revision. `backfill plan` shows the size of a run.
+    The command refuses a run that can't be published, unless --what-if is given. A run with --from
+    has only the decisions after the end of its base run, and can't be published or compared.
     """
     filters = (key, store, item, supplier)
     request = options.request_of(engine, until, buckets, filters, archive, base)

@@ -276,8 +276,8 @@ def change_of(origin: "Origin") -> "Change":
 def refuse_earlier_tree(tree: Path) -> None:
     """Raise `StackError` for a source tree of an earlier release.
 
-    The code of such a tree expects other file names in an archive. It would find no records in this
-    one.
+    The code of such a tree expects other file names in an archive, so it would find no records in
+    an archive of this release.
     """
     if not (tree / "analytics" / "archive" / "names.py").is_file():
         message = (

@@ -156,7 +156,7 @@ def _parse_kept(text: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
 def _refuse_missing(
     text: str, kept: tuple[tuple[int, ...], tuple[int, ...]], sizes: tuple[int, int]
 ) -> None:
-    """Raise `StackError` if a history has no step or no fault with an index in `kept`.
+    """Raise `StackError` if `kept` has an index of a step or fault that the history lacks.
 
     `sizes` are the numbers of steps and of faults in the history. `text` is the option, for the
     message.

@@ -93,7 +93,7 @@ def _no_other_disk(scratch_disk: scratch.ScratchDirectory) -> str:
 
 
 def _outcomes(stack: "StackUnderTest", faults: "tuple[Fault, ...]") -> "Iterator[Outcome]":
-    """Yield the outcome of each fault, and at the end the outcome of one search for secrets.
+    """Yield the outcome of each fault, then that of a search for secrets in files and pages.
 
     If a check fails after a fault and the stack still has problems, start a new stack for the next
     fault.

@@ -22,7 +22,7 @@ def bench_rebalance(
     rounds: Annotated[int, typer.Option(help="Number of times that the steps are repeated.")] = 3,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Measure how late workers show new sales while workers stop, restart and join.
+    """Measure the delay until workers show new sales, while workers stop, restart and join.
 
     The command needs a running stack, and sets the number of its workers to two. At the end, also
     after an error, it sets the former number again.

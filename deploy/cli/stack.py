@@ -122,7 +122,7 @@ def up(
 
 
 def _refuse_start_options(home: Home, current: Runtime, options: Options) -> None:
-    """Raise `StackError` if the running stack lacks a requested service or the demo retailer."""
+    """Raise `StackError` if `options` request a service or demo data that the stack lacks."""
     lacking = sorted({*options.only} - {*STEPS} - current.services.keys())
     lacking += ["the demo retailer"] if options.seed_data == "demo" and not home.has_demo() else []
     if lacking:
@@ -136,7 +136,10 @@ def _refuse_start_options(home: Home, current: Runtime, options: Options) -> Non
 
 
 def _start(home: Home, options: Options, workers: int | None) -> None:
-    """Start the stack and print its addresses. `workers` is the new number for a running stack."""
+    """Start the stack and print its addresses.
+
+    If `workers` is not None, the stack runs already: change its number of workers to `workers`.
+    """
     daemon.start_detached(home, options, _print_step)
     if workers is not None:
         from deploy.stack import service_commands  # noqa: PLC0415 -- only for a stack that runs already

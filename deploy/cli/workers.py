@@ -52,7 +52,10 @@ def _home() -> Home:
 
 @workers.callback(invoke_without_command=True)
 def workers_list(context: typer.Context, *, json: Json = False) -> None:
-    """List workers with partitions, lag and age. A terminal of 120 columns shows all columns."""
+    """List workers with their partitions, their lag and the age of their states.
+
+    A terminal of 120 columns shows all columns.
+    """
     if context.invoked_subcommand is not None:
         return
     from deploy.stack import worker_queries  # noqa: PLC0415 -- loads what every part needs to run
@@ -87,7 +90,7 @@ def _row(row: dict[str, Any]) -> tuple[object, ...]:
 def scale(
     count: Annotated[int, typer.Argument(metavar="N", help="Number of workers, 1 to 12.")],
 ) -> None:
-    """Set the number of workers. Workers that stay continue to fold meanwhile."""
+    """Set the number of workers. Meanwhile, all workers that don't stop continue to fold."""
     from deploy.stack import service_commands  # noqa: PLC0415 -- loads what every part needs to run
 
     seconds = service_commands.scale(_home(), count)

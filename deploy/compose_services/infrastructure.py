@@ -138,7 +138,8 @@ def connect() -> dict[str, Any]:
 def connect_files() -> dict[str, tuple[str, str]]:
     """Return Connect's login files: a map from name to (path, content).
 
-    Two of the files contain the password of the REST API. So no environment variable has to.
+    Two of the files contain the password of the REST API, so no environment variable of the service
+    contains it.
     """
     password = secret("INVENTORY_CONNECT_PASSWORD")
     return {
