@@ -205,7 +205,7 @@ def close_past_lines(*, rows: Sequence[ShortLine], actor: str | None = None) -> 
 
 
 def record_past_transfers(*, rows: Sequence[PastTransfer], actor: str | None = None) -> int:
-    """Write both rows of each transfer; return the number of rows, two per transfer."""
+    """Write two rows per transfer, for its source and destination; return the number of rows."""
     for row in rows:
         checks.key(row.destination, row.sku)
         checks.integer("units", row.units, 1)

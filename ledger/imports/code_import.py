@@ -45,8 +45,8 @@ class ImportedCodes:
 class CodePlan:
     """The effect of a file: codes to add, codes to change, and wrong rows.
 
-    `changes` has one tuple per code to change: the class of its command, the code, and the changed
-    columns as {column: [before, after]}.
+    `changes` has one tuple per code to change: the class `DescribeGtin` or `DescribeSupplierCode`,
+    the code, and the changed columns as {column: [before, after]}.
     """
 
     adds: list[DescribeCode] = field(default_factory=list)
@@ -191,9 +191,9 @@ def _changeable(command: DescribeCode) -> dict[str, object]:
 def _letters(commands: Sequence[DescribeCode]) -> dict[str, str]:
     """Return {code: the form in which this code is compared with others}.
 
-    A supplier's code is compared with its number in upper case, a GTIN unchanged. Postgres converts
-    the number, as it does for the unique index. Python would convert some letters differently, for
-    example ß.
+    For this form, the number in a supplier's code is converted to upper case. A GTIN stays
+    unchanged. Postgres converts the number, as it does for the unique index. Python would
+    convert some letters differently, for example ß.
     """
     letters = {command.code: command.code for command in commands}
     numbers = [command for command in commands if isinstance(command, DescribeSupplierCode)]

@@ -24,7 +24,7 @@ def set_automation(
     actor: str,
     command_id: UUID | None = None,
 ) -> Moved:
-    """Change the policy columns in `AUTOMATION` of an item.
+    """Change columns of an item's policy; `AUTOMATION` lists the columns that are allowed here.
 
     Return the changed columns as {column: [before, after]}; a column that already has its new value
     is left out. `shown` has the values that the person saw, by column. If one of these values has

@@ -85,7 +85,7 @@ class DescribeSupplierCode:
             refuse("sku", self.sku, problem)
 
     def require_rows(self) -> None:
-        """Raise `ServiceError` if there is no such product or supplier."""
+        """Raise `ServiceError` if no product has `sku`, or no supplier has the code `supplier`."""
         require_product(self.sku)
         sql = "SELECT EXISTS (SELECT FROM retail.supplier WHERE code = %s)"
         if not fetch_value(sql, self.supplier):

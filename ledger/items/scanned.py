@@ -130,7 +130,7 @@ def scanned_item(location: str, text: str) -> Scanned:
 
 
 def typed_sku(location: str, text: str) -> str:
-    """Return the SKU of a code, for a form in which a person types a code and its units.
+    """Return the SKU of a code, for a form in which a person types a code and a number of units.
 
     Return a text that is no code unchanged; the form's command refuses it if it is no SKU. Raise
     `ServiceError` with field `sku` for a code that is deactivated or ambiguous, has a wrong check

@@ -22,7 +22,7 @@ class Undecipherable(Exception):
 
 
 def encrypt(purpose: str, secret: str) -> str:
-    """Return `secret` encrypted for one purpose, a text such as `ledger.webhooks.secret:7`."""
+    """Return `secret`, encrypted for a purpose such as `ledger.webhooks.secret:7`."""
     return _cipher(purpose).encrypt(secret.encode()).decode()
 
 

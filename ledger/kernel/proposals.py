@@ -258,7 +258,7 @@ def decide(
 def checked_until(until_at: datetime | timedelta | None) -> datetime | None:
     """Return the end of a snooze as a time, or None if `until_at` is None.
 
-    With None, the rules choose the end, for a need after seven days. A `timedelta` counts from the
+    With None, the rules choose the end: for a need, seven days later. A `timedelta` counts from the
     database's time. Forms pass a `timedelta`, because it is the same value when a form is sent
     again, and `run_command` compares the values. Raise `ServiceError` for an end that is past or
     more than 90 days ahead.

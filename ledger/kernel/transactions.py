@@ -190,8 +190,8 @@ def business_time_or_now(field: str, value: datetime | None) -> datetime:
     """Return the business time `value`, or the database's time if `value` is None or in the future.
 
     The business time of a row is the earlier of its own time and `recorded_at` (docs/domain.md
-    2.1). Each write of the row raises `recorded_at`. So with its own time in the future, a later
-    write, for example of the due day, would move the business time.
+    2.1). Each write of the row raises `recorded_at`. So if the row's own time were in the
+    future, a later write, for example of the due day, would move the row's business time.
 
     Raise `ServiceError` for a time without zone, before 2000, or more than 300 s in the future.
     """

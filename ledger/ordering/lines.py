@@ -195,7 +195,8 @@ def move_due_date(
 def _due_day(line: OrderLine, due_on: date | None) -> date | None:
     """Return `due_on` if the line allows it, or None for no change.
 
-    Raise `ServiceError` for a past day of a draft, or for a day before the line was ordered.
+    Raise `ServiceError` if the line is a draft and the day is past, or if the line was ordered
+    after the day.
     """
     if due_on is None:
         return None
@@ -238,7 +239,7 @@ def delete_order_line(
 
 
 def apply(command: LineCommand, change: Change, content: object) -> LineChanged:
-    """Lock a line and execute an action that changes its columns; return its new status and units.
+    """Lock a line and execute an action that changes it; return its status and open units.
 
     `change` gets the line and its open units and returns the columns to write. `content` has the
     values of the command as they were given.

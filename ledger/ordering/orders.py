@@ -147,10 +147,10 @@ class ToSend:
 
 
 def check_order(*, order_ref: str, below_minimum_allowed: bool, shown_version: str) -> ToSend:
-    """Return the numbers and the value that `send_order` would send now; write nothing.
+    """Return the numbers of lines and units, and the value, that `send_order` would send now.
 
-    Raise the errors that `send_order` would raise. Call this inside `ledger_transaction`; the lines
-    stay locked until the transaction ends.
+    Write nothing. Raise the errors that `send_order` would raise. Call this inside
+    `ledger_transaction`; the lines stay locked until the transaction ends.
     """
     lines, _now = _sendable(order_ref, shown_version, allowed=below_minimum_allowed)
     first = lines[0]

@@ -134,9 +134,10 @@ def _priced_already(inv_key: str) -> str:
 
 
 def _newest_as_shown(inv_key: str, shown_price_id: int | None) -> TimelineRow | None:
-    """Return the newest price of a locked item; raise `Conflict` if the person saw an older one.
+    """Return `newest_price` of an item; raise `Conflict` unless the person saw the last write.
 
-    The check compares ids, not start times: a newly written price may start before a scheduled one.
+    `newest_price` has the latest start. The last written price has the highest id, and it may start
+    before a scheduled price. So the check compares ids. The caller has locked the item.
     """
     last = last_written_price(inv_key)
     found = NO_PRICE if last is None else last.id
@@ -257,8 +258,8 @@ def roll_back_price(
     Return the id of the new row.
 
     If no price precedes the newest price, the item returns to its regular price, step 0. An
-    initial price that no price precedes can't be undone. A price that is now below the floor
-    becomes the floor.
+    initial price that no price precedes can't be undone. If the price to restore is
+    now below the floor, the new row gets the floor as its price.
 
     The new row takes effect with the next window. If the newest price is scheduled for later, the
     new row gets the same time. Of two rows with the same time, the row with the greater id is in

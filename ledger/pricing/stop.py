@@ -1,4 +1,4 @@
-"""The kill switch of prices. It stops all rule-made prices, also those that start later.
+"""The kill switch of prices: it blocks approvals and rolls back rule-made prices that start later.
 
 The rule is in docs/domain.md 6.4.
 """

@@ -108,9 +108,9 @@ def freeze(owned: OwnedPartition) -> Iterator[int]:
     """Compress the changed states into `owned.cold`, and yield the number of keys in each block.
 
     Call this directly after `snapshot_of`, before another chunk is folded. The call itself chooses
-    the states, and drops decoded states that did not change since the last call. The iteration then
-    adds block after block, and the caller may pause between two blocks. If a chunk is folded in a
-    pause, the states that it changes remain decoded.
+    the states to compress, and drops decoded states that did not change since the last call. The
+    iteration then adds block after block to `owned.cold`, and the caller may pause between two
+    blocks. If a chunk is folded in a pause, the states that it changes remain decoded.
     """
     # `freezing` may still have keys that an interrupted freeze did not add.
     owned.freezing |= owned.unfrozen
@@ -201,7 +201,7 @@ def load(directory: Path, number: int, generation: int) -> Snapshot | None:
 def newest_first(directories: Iterable[Path], number: int, generation: int) -> list[Path]:
     """Return the directories that have a snapshot of the partition, newest file first.
 
-    A directory that can't be read is the last one, so that `load` reports its error.
+    Directories that can't be read come last. They are kept, so that `load` reports their errors.
     """
     found: list[tuple[int, Path]] = []
     for directory in directories:

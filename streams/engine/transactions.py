@@ -92,9 +92,9 @@ class PartitionProducers:
     async def acknowledged(self, partition: int, stages: Sequence[Stage]) -> Positions:
         """Write all stages in one transaction. Return each topic's offset after its last record.
 
-        Readers of committed records get no record before the commit. So this method sends a stage
-        without waiting for the previous one. A small transaction then takes three round trips
-        instead of seven.
+        A stage is a list of records that must become visible before those of the next stage. Here
+        all become visible at the commit, so no stage waits for the previous one. A small
+        transaction then takes three round trips instead of seven.
 
         Raises:
             Fenced: another worker owns the partition.

@@ -49,7 +49,7 @@ class Watchdog:
 
         `handled` counts the handled records of each ready partition, `lags` its waiting records.
         `restoring_since_s` is None if all assigned partitions are ready. Otherwise it is the time
-        of the last progress of a restore, or of the revocation.
+        of the last rebalance or of the last progress of a restore, whichever is later.
         """
         if restoring_since_s is not None and now_s - restoring_since_s > self.restore_stall_s:
             return f"no partition was assigned or restored for {self.restore_stall_s:g} s"
@@ -70,7 +70,7 @@ class Watchdog:
         return None
 
     def _observe(self, now_s: float, handled: Mapping[int, int], lags: Mapping[int, int]) -> None:
-        """Store `now_s` for each partition that has handled records or has none waiting."""
+        """Store `now_s` for partitions that handled records since the last call or have no lag."""
         if now_s - self._observed_s > self.stall_s * SUSPENDED_SHARE:
             self._seen.clear()
         self._observed_s = now_s

@@ -45,7 +45,7 @@ class Queryable(Protocol):
 
 
 def is_ready(worker: Queryable) -> bool:
-    """Return True if the group has made an assignment and all its partitions are restored."""
+    """Return True if this worker has an assignment, and all assigned partitions are restored."""
     return worker.ownership.all_ready
 
 

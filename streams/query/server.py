@@ -1,8 +1,8 @@
 """Read-only HTTP server of one worker: current keys, the map of partitions, health, metrics.
 
 Any worker answers for any key. It forwards a query for another worker's key once, to that worker.
-While a partition is being restored, or no worker claims it, the answer is 503, never an older
-number.
+While a partition is being restored, or no worker claims it, queries about its keys get status 503,
+never old numbers.
 """
 
 import asyncio

@@ -2,9 +2,9 @@
 
 A worker may be suspended, for example by SIGSTOP. If the suspension is longer than the worker's
 session in the consumer group, other workers take its partitions over. The broker then refuses the
-worker's writes, but its answers would have old numbers. So the worker refuses queries about a
-partition after such a suspension. It answers again once a chunk of the partition is acknowledged,
-or partitions are assigned again. Heartbeats cause a chunk every second.
+worker's writes, but the worker's answers would have old numbers. So the worker refuses queries
+about a partition after such a suspension. It answers again once a chunk of the partition is
+acknowledged, or partitions are assigned again. Heartbeats cause a chunk every second.
 """
 
 from streams.engine.ownership import Ownership

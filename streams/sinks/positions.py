@@ -1,7 +1,7 @@
-"""The positions of a sink, stored in `read_model.sink_position` with the rows that it writes.
+"""The positions of a sink: its next offset in each partition, in `read_model.sink_position`.
 
-Rows and positions are one transaction, so each record takes effect exactly once. A position is
-valid only in the topic with the stored id (`streams.sinks.topic_ids`).
+A sink commits its rows and positions in one transaction, so each record takes effect exactly once.
+A position is valid only in the topic with the stored id (`streams.sinks.topic_ids`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -83,7 +83,8 @@ def move_positions(
 ) -> None:
     """Store `next_offsets`, and delete the sink's positions in all other topics.
 
-    The caller has read the offsets from the present topics, so stored ids of topics are deleted.
+    The stored topic ids are deleted, too: they may be of former topics with the same names, from
+    which the caller has not read these offsets.
     """
     connection.execute(_DELETE_OTHER_TOPICS, (sink, sorted({topic for topic, _ in next_offsets})))
     connection.execute(_FORGET_IDS, (sink,))

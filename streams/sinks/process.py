@@ -1,7 +1,7 @@
 """The main loop of a sink process.
 
-The loop ensures that only one process runs as the sink. It writes a heartbeat row every 2 s. After
-SIGTERM, it ends between two batches.
+The loop ensures that only one process runs as the sink. It updates the sink's row of
+`read_model.service_heartbeat` every 2 s. After SIGTERM, it ends between two batches.
 """
 
 import os
@@ -128,7 +128,7 @@ class _Process:
         self._checked_at_s = float("-inf")
 
     def run(self) -> None:
-        """Read, write and send heartbeats until a signal arrives."""
+        """Write batches of records and heartbeats to Postgres until SIGTERM or SIGINT arrives."""
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._stop)
         address = self._settings.database_url.get_secret_value()
@@ -189,7 +189,7 @@ class _Process:
             log.info("sink reads", topics=topics, positions=len(positions))
 
     def _check_topics(self, connection: Connection) -> None:
-        """Compare the topics' ids if the last comparison is at least `CHECK_S` seconds old."""
+        """Compare the broker's topic ids with the stored ids, at most once in `CHECK_S` seconds."""
         if self._topics and time.monotonic() - self._checked_at_s >= CHECK_S:
             self._checked_topic_ids(self._topics, connection)
 

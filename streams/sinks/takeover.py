@@ -44,6 +44,6 @@ def take_over(connection: Connection, sink: str, topics: Sequence[str]) -> bool:
 
 
 def empty(connection: Connection) -> None:
-    """Delete every row that comes from the log, in the caller's transaction."""
+    """Delete all rows of the read model that come from the log, in the caller's transaction."""
     for statement in _EMPTIED:
         connection.execute(statement)

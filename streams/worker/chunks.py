@@ -1,9 +1,9 @@
 """A consumer for Faust that delivers chunks of records instead of single ones.
 
-By default Faust delivers each record through four tasks and a queue, which takes 50 times as long.
-Here Faust's drain loop gives the fetched records of one topic, `hot_topic` (`stock.events`), to one
-lane per partition. Faust does everything else: membership, assignment, flow control, commits, other
-topics, timers, sensors.
+By default Faust delivers each record through four tasks and a queue, which takes 50 times as long
+as delivery in chunks. Here Faust's drain loop gives the fetched records of one topic, `hot_topic`
+(`stock.events`), to one lane per partition. Faust does everything else: membership, assignment,
+flow control, commits, other topics, timers, sensors.
 
 This is the only module that uses Faust's private names. tests/streams/test_chunks.py checks that
 each of them exists. The group's committed offset is only a hint: the engine continues at the
@@ -251,7 +251,7 @@ class ChunkConsumer(Consumer):
 
     @override
     async def on_partitions_revoked(self, revoked: Any) -> None:
-        """Close and drop the lanes, after Faust has committed their positions."""
+        """Close and drop the lanes of `revoked`, after Faust has committed their positions."""
         await super().on_partitions_revoked(revoked)
         for tp in revoked:
             self._buffered_partitions.discard(tp)

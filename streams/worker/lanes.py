@@ -4,8 +4,8 @@ A partition that is being restored, or has a million waiting records, doesn't de
 partitions. While a chunk is folded and committed, fetched records wait in the lane and form the
 next chunk.
 
-After each chunk a lane pauses for as long as the chunk took, at most 0.05 s. Single records in
-quick succession then share a transaction. A lane with a backlog doesn't pause.
+After a chunk, a lane without a backlog pauses for as long as the chunk took, at most 0.05 s. Single
+records in quick succession then share a transaction.
 """
 
 import asyncio

@@ -97,7 +97,7 @@ class Case:
         return (self.home / "err").read_text("utf-8", errors="replace")
 
     def alive(self, mark: str) -> list[Victim]:
-        """Return the processes of the start with this mark."""
+        """Return the living processes of the run that was started with this mark."""
         return list(processes(mark, self.cluster))
 
 
@@ -147,7 +147,7 @@ class Undisturbed:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A time in a run: `seconds` after its start, or after `units` finished units if not 0."""
+    """A time in a run: `seconds` after `units` finished units, for 0 units after the start."""
 
     seconds: float
     units: int

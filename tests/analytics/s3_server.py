@@ -2,7 +2,7 @@
 
 moto needs other versions of some packages than the project, so it has a lock file of its own. The
 server checks the signature of each call. The server ends when this process closes the server's
-input or ends itself, even by SIGKILL.
+input, or when this process ends, even by SIGKILL.
 """
 
 import fcntl

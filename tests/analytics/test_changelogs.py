@@ -49,7 +49,7 @@ class Message:
 
 @dataclass
 class Log:
-    """One partition of a topic, read from the end of the last read."""
+    """One partition of a topic. Each read begins where the last read ended."""
 
     messages: list[Message]
     next_offset: int = 0
@@ -84,7 +84,7 @@ def changelogs(levels: list[Message], windows: list[Message]) -> Changelogs:
 
 
 def at_cut(found: Changelogs, *, shown: int, end: int) -> dict[int, int | None]:
-    """Return window start → units sold at the cut, for rows that the read model shows differently.
+    """Return window start → units sold at the cut, for rows that differ from the read model's.
 
     The units are None if the row is missing at the cut.
     """

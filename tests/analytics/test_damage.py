@@ -60,7 +60,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Case:
 
 @pytest.fixture
 def case(sound: Case, monkeypatch: pytest.MonkeyPatch) -> Iterator[Case]:
-    """Undamaged files, which each test damages."""
+    """Yield a case with undamaged files, and restore its files after the test."""
     monkeypatch.setattr(publish_refusals, "uncommitted", tuple)  # the clone may have changes
     yield sound
     sound.restore()

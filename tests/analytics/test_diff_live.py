@@ -1,4 +1,4 @@
-"""A difference between a run and live decisions, which workers have published, as side A or B."""
+"""Differences between a run and the decisions of live workers. Either can be side A."""
 
 import json
 from collections.abc import Iterator

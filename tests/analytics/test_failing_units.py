@@ -141,7 +141,7 @@ def test_a_failure_ends_a_run_whose_units_wait_for_a_process(
 def test_a_driver_that_looks_late_finds_few_units_run_after_the_failed_one(
     manifest: Manifest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """On a busy machine, the pool may run all its units before the driver sees the failure."""
+    """On a busy machine, the pool may run all units it has got before the driver sees a failure."""
 
     def late(waiting: set[Future[object]], return_when: str) -> object:
         return wait(waiting, return_when=ALL_COMPLETED)

@@ -1,4 +1,4 @@
-"""A full disk ends a run with one message. When space is free again, its result is the same."""
+"""A full disk ends a run with one message. With free space, a new start gives the usual result."""
 
 import errno
 import os

@@ -1,4 +1,4 @@
-"""Source records of late records are read again by their offsets."""
+"""The source record of each late sale is read again, by its offset in the source log."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

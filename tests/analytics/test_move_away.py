@@ -40,7 +40,7 @@ def test_files_that_a_compaction_has_listed_meanwhile_stay(
     archived(archive, generate(seed=1, records=40), roll_every=5)
 
     def compacted_meanwhile(manifest: Manifest) -> Iterator[Path]:
-        """Merge all files after the manifest was read and before the files are looked at."""
+        """Merge all files between the read of the manifest and the search for unlisted files."""
         with only_archiver(archive):
             assert compact(archive, Limits(1 << 40, 1 << 40, newest=0)).former is not None
         return unlisted(manifest)

@@ -1,4 +1,4 @@
-"""Reasons to refuse the publication of a run that can be checked without a broker."""
+"""Reasons to refuse a run's publication. All of them can be checked without a broker."""
 
 import json
 import shutil

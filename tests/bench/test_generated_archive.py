@@ -1,4 +1,4 @@
-"""Archives that `inventory bench backfill` generates and keeps, and its line per engine."""
+"""Archives that `inventory bench backfill` generates and keeps, and its output for each engine."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Fixture: the plan of the demo retailer, keys and history, for all tests of this folder."""
+"""Fixture for all tests of this folder: the planned keys and history of the demo retailer."""
 
 from datetime import UTC, datetime
 

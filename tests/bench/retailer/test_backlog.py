@@ -1,4 +1,4 @@
-"""Hours of trade on the planned demo by the pure rules: the needs left to people don't grow."""
+"""Hours of trade on the planned demo by the pure rules: the needs left to people stay few."""
 
 from collections import deque
 from dataclasses import dataclass, field
