@@ -237,7 +237,8 @@ def log_of(
 ) -> list[Record]:
     """Return the changes as records with offsets `first`, `first` + `step` and so on.
 
-    The first commit time is the start of the fourth day. Each later one is `gap_us` higher.
+    The first commit time is the start of the fourth day. Each later one is `gap_us` after the one
+    before.
     """
     return [
         Record(

@@ -26,8 +26,8 @@ def order_all(
     ordered. Call this inside `ledger_transaction`. Raise `ServiceError` unless there are 1 to 500
     approvals.
 
-    A need of a store outside the scope raises `OutOfScope`, so nothing is ordered. With `is_bulk`,
-    such a need is refused as if it didn't exist, and the other needs are ordered.
+    A need of a store in which the person doesn't work raises `OutOfScope`, so nothing is ordered.
+    With `is_bulk`, such a need is refused as if it didn't exist, and the other needs are ordered.
     """
     known = known_rows(approvals, is_bulk=is_bulk)
     found = plans_of(approvals, approver, known)

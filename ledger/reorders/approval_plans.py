@@ -67,7 +67,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """All rows that a batch reads: proposals by id, items by key, terms by supplier.
+    """All rows that a batch reads: proposals by id, items by key, suppliers (`terms`) by code.
 
     `ordered` has the order lines that exist already, by reorder id.
     """
@@ -102,7 +102,7 @@ def known_rows(approvals: Sequence[ApproveReorder], *, is_bulk: bool) -> Known:
 def plans_of(
     approvals: Sequence[ApproveReorder], approver: Approver, known: Known
 ) -> list[Plan | OrderedBefore | LedgerError]:
-    """Return for each approval, in order, a plan, an earlier order, or the error that refuses it.
+    """Return one result per approval, in order: a plan, an earlier order, or a refusal.
 
     If the approver sends the orders, refuse needs whose order would be below the supplier's
     minimum, unless `below_minimum_allowed`.
@@ -201,8 +201,9 @@ def _parts(
 ) -> tuple[Part, ...]:
     """Return the order lines (*parts*) to write for a need, each with its supplier.
 
-    Raise `ServiceError` if the parts don't add up to the quantity. Raise it also for a part without
-    full packs, with an unknown or inactive supplier, or with a past due day.
+    Raise `ServiceError` if the parts don't add up to the quantity. Raise it also for a part with an
+    unknown or inactive supplier, with a due day in the past, or with units that are no multiple of
+    the pack (unless `odd_units_allowed`).
     """
     asked = row.quantity_units if approval.units is None else approval.units
     total = checks.integer("units", asked, 1)

@@ -50,8 +50,8 @@ class Approver:
     approve.
 
     With `sends`, needs whose order would be below the supplier's minimum are refused, unless
-    `below_minimum_allowed`. For automatic approvals, `ledger.reorders.automatic` has compared the
-    values with the minimum before.
+    `below_minimum_allowed`. Before an automatic approval, `ledger.reorders.automatic`
+    compares the value of each order with this minimum.
     """
 
     actor: str | None
@@ -126,7 +126,7 @@ class OrderedItem:
 
 
 def ordered_text(*, who: str, units: int, order_ref: str, at: str) -> Message:
-    """Return the sentence about an earlier order of a need: by whom, how much, where and when."""
+    """Return the sentence about an earlier order of a need: the person, units, order and time."""
     return Message(
         "%(who)s has already ordered %(units)s as %(order_ref)s, %(at)s",
         who=who,

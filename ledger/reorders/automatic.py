@@ -1,7 +1,7 @@
 """The conditions of automatic orders (docs/domain.md 7), and a reason for each failed condition.
 
-The job that approves needs and the desk of the buyer use the same functions, so the desk shows the
-reasons that stop the job.
+The buyer's desk uses the same functions as the job that approves needs automatically. So the desk
+shows why the job doesn't approve a need.
 
 All needs for one supplier and location form a group. If the value of the group is below the
 supplier's minimum, all its needs wait. This value counts only those needs that have no reason of
@@ -47,7 +47,7 @@ class Case:
 
     `*_us` are durations in microseconds; an age is None if it is unknown. `weekday` is 0 on Monday,
     in UTC. `requested_units` is the need's quantity in the newest stock figures (the read model).
-    It is None if these figures have no need or another need of the item.
+    It is None if these figures have no need of the item, or a different one.
     """
 
     reorder_id: str

@@ -1,10 +1,10 @@
 """Sends that a person can undo: "approve and send" takes effect ten seconds later.
 
 `send_needs` and `send_orders` make the same checks as the execution. They write one row of
-`app.pending_send`, and one item for each need or draft order that can be sent. They write no
-decision and no order line. The automation executes the send after its deadline
+`app.pending_send`, and one row of `app.pending_item` for each need or draft order that can be
+sent. They write no decision and no order line. The automation executes the send after its deadline
 (`ledger.automation.sends`), so no page has to stay open. Until the execution, `cancel_send` can
-release all items.
+release all these needs or orders.
 
 A unique index allows each need or order in at most one waiting send. A transaction first locks the
 row of the send, then the rows that `ledger.reorders.approval` locks.
@@ -51,7 +51,7 @@ class DraftOrder:
 
 @dataclass(frozen=True, slots=True)
 class Announced:
-    """A send that waits: its id, its number of items, and the items that were refused at once.
+    """A send that waits: its id, its number of needs or orders, and those refused at once.
 
     `send_id` is None if everything was refused. In `refused`, the `reorder_id` of a draft order is
     its `order_ref`.
@@ -248,7 +248,7 @@ def _announce(
 
 
 def _taken(items: Sequence[_Item]) -> dict[str, str | None]:
-    """Map the id of each item that is in another waiting send to the person who made that send.
+    """Map each need or order that is in another waiting send to the person who made that send.
 
     The caller has locked these needs or orders, so no other send can add one of them meanwhile.
     """
@@ -306,7 +306,7 @@ def _announced(document: ResultDocument) -> Announced:
 def cancel_send(
     *, send_id: int, actor: str | None = None, command_id: UUID | None = None
 ) -> Cancelled:
-    """Cancel a waiting send; nothing is ordered or sent. Return the number of released items.
+    """Cancel a waiting send; return the number of its needs or orders. Nothing is ordered or sent.
 
     The deadline itself doesn't matter: a send that the automation has not executed yet can be
     cancelled. Raise `Conflict` for a send that has ended, `ServiceError` for an unknown send.
@@ -389,7 +389,7 @@ def _refuse_ended(send: _Send) -> None:
 
 
 def end_send(send_id: int, status: str, actor: str | None) -> None:
-    """Set the final status of a locked send, and release its items."""
+    """Set the final status of a locked send, and release its needs or orders."""
     execute(
         "UPDATE app.pending_send SET status = %s, ended_at = clock_timestamp(), ended_by = %s"
         " WHERE id = %s",

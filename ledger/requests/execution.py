@@ -98,7 +98,7 @@ def has_open() -> bool:
 
 
 def take_next() -> Request | None:
-    """Mark the oldest request that may run as started, and return it; None if there is none."""
+    """Return the oldest request that may run, marked as started; None if there is none."""
     with ledger_transaction():
         taken = fetch_column(_NEXT, sorted(CONFIRMED))
     return request_with(int(taken[0])) if taken else None

@@ -1,4 +1,4 @@
-"""Request, decision and withdrawal of a review, each by a person.
+"""Requests of reviews, decisions on them, and withdrawals of approvals, each by a person.
 
 An approval is valid for one comparison of two runs, identified by its digest, and for one set of
 rules, identified by their hash. The approval covers the keys that the runs decided differently.

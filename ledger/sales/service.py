@@ -20,7 +20,7 @@ from ledger.messages import gettext_noop
 
 
 class RecordSale(NamedTuple):
-    """A sale (quantity > 0) or a return (quantity < 0), as a till sends it.
+    """One receipt line from a till: a sale (quantity > 0) or a return (quantity < 0).
 
     `source` and `source_ref` together identify the line, so that it is written once. `occurred_at`
     None means now. `condition` is that of returned goods: resaleable, damaged or discarded.
@@ -75,7 +75,7 @@ def record_sale(command: RecordSale, *, actor: str | None = None) -> int:
 
 
 def record_sales(commands: Sequence[RecordSale], *, actor: str | None = None) -> Recorded:
-    """Write lines in their order, in one statement; skip lines that exist already.
+    """Write receipt lines in their order, in one statement; skip lines that exist already.
 
     Return the numbers of new and of skipped lines. If a line breaks a rule, raise `ServiceError`
     and write none.
@@ -92,7 +92,7 @@ def record_sales(commands: Sequence[RecordSale], *, actor: str | None = None) ->
 
 
 def recorded_locations(source: str, refs: Sequence[str]) -> dict[str, str]:
-    """Return {`source_ref`: location} for those lines of the source in `refs` that are recorded."""
+    """Return {`source_ref`: location} for the `refs` that belong to recorded lines of `source`."""
     found = fetch_all(
         "SELECT source_ref, location FROM retail.sale_line"
         " WHERE source = %s AND source_ref = ANY(%s)",

@@ -42,7 +42,7 @@ class Sender:
         self._clean_at_s = 0.0
 
     def run(self) -> None:
-        """Queue and send until `stop` is set, then wait for the running requests."""
+        """Queue and send messages until `stop` is set, then wait for the running requests."""
         from django.db import InterfaceError, OperationalError, connection  # noqa: PLC0415 -- after setup
 
         with ThreadPoolExecutor(MOST_THREADS, thread_name_prefix="webhook") as pool:

@@ -194,7 +194,7 @@ def _stop(webhook_id: int, reason: str) -> None:
 
 
 def _log(message: _Next, answer: Answer, seconds: float) -> None:
-    """Log a failed attempt, without the path of the address: it may contain a secret."""
+    """Log a failed attempt, without the path of the address: a path may contain a secret."""
     if answer.is_delivered:
         return
     log.warning(

@@ -28,7 +28,7 @@ def sealed(person_id: int, secret: str) -> str:
 
 
 def opened(person_id: int, text: str) -> str:
-    """Return the secret in `text`; raise `Undecipherable` for another account or another key."""
+    """Decrypt `text`; raise `Undecipherable` if it was encrypted for another account or key."""
     return decrypt(f"{_PURPOSE}:{person_id}", text)
 
 

@@ -119,8 +119,8 @@ class Assembly:
         Raises:
             TornChangelogs: a window row is newer than its level. Workers write both in one
             transaction, so one of the changelogs has lost records.
-            LogMismatch: a key has another number of window rows than its level's header `retained`
-            states, or window rows have no level.
+            LogMismatch: a key's number of window rows differs from the number in its level's
+            header `retained`, or window rows from records before `next_offset` have no level.
         """
         for waiting in self._waiting_levels:
             self._store(waiting)

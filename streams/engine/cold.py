@@ -81,7 +81,7 @@ class ColdStates:
 
     @property
     def payload_bytes(self) -> int:
-        """Return the compressed bytes of all blocks, superseded documents included."""
+        """Return the compressed size of all blocks in bytes, superseded documents included."""
         return sum(len(block.payload) for block in self.blocks.values())
 
     def __iter__(self) -> Iterator[InvKey]:
@@ -261,7 +261,7 @@ class States(dict[InvKey, KeyState]):
     def drop_decoded(self, keys: Iterable[InvKey]) -> None:
         """Drop the decoded states of `keys`.
 
-        The caller ensures that the compressed states of these keys are equal.
+        The caller ensures that the compressed states of these keys equal the decoded ones.
         """
         for key in keys:
             super().pop(key, None)

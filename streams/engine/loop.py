@@ -3,7 +3,7 @@
 All records of a worker pass this module, which uses neither Faust nor Kafka. Its rules:
 
 - Between the first and the last change of state, the only await is `sleep(0)` between two records.
-  Queries that run meanwhile read only published state.
+  Queries that run meanwhile read only `published`: the states as of the last acknowledged chunk.
 - The state changes before the broker acknowledges the chunk. After any exception except
   `Gap`, the caller ends the process, because only a restore can return to the acknowledged state.
 - A record that can't be decoded is rejected. If more than 1 % (the default limit) of the last 1,000

@@ -181,7 +181,7 @@ class MemoryWriter:
         self._before_effect = before_effect
 
     def is_fenced(self, partition: int) -> bool:
-        """Return True if another owner has initialised the producer."""
+        """Return True if a later owner has initialised the partition's producer."""
         return self._broker.epochs[partition] != self._epoch
 
     async def acknowledged(self, partition: int, stages: Sequence[Stage]) -> Positions:

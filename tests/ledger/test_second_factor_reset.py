@@ -28,7 +28,7 @@ def accounts(staff: psycopg.Connection) -> Any:
 
 
 def form_of(accounts: Any, name: str) -> dict[str, str]:
-    """Return the form that the page shows now."""
+    """Return the fields of the page's form that resets a person's second factor."""
     shown = accounts.person_named(name)
     return {
         "person": name,

@@ -1,4 +1,4 @@
-"""A sink that crashes between its rows and its offsets, or before their commit."""
+"""A sink that crashes between writing rows and writing offsets, or before the commit of both."""
 
 from collections.abc import Sequence
 

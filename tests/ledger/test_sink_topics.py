@@ -22,7 +22,7 @@ from tests.ledger.test_sink_crashes import DECISION, LEVEL, attempt
 
 
 class Broker:
-    """An admin client whose broker has topics with these ids, and no other topics."""
+    """An admin client whose broker has the topics of `ids` with these topic ids, and no others."""
 
     def __init__(self, ids: dict[str, str], missing: int = KafkaError.UNKNOWN_TOPIC_OR_PART):
         self.ids = ids

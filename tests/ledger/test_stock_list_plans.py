@@ -117,7 +117,7 @@ def plan_scans(node: dict[str, Any], relation: str) -> Iterator[tuple[str, str, 
 
 
 def scans_of(filters: Filters) -> list[tuple[str, str, float]]:
-    """Return the scans of a page of the list and of its totals."""
+    """Return the scans of the statements for one page of the list and for its totals."""
     return [*scans(lambda: stock_page(filters)), *scans(lambda: totals(filters))]
 
 

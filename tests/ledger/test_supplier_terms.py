@@ -1,4 +1,4 @@
-"""The terms on a supplier's page: the second of two people sees the first one's changes."""
+"""The terms on a supplier's page: of two editors, the second sees the first one's changes."""
 
 import html
 import re

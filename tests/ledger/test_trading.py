@@ -1,4 +1,4 @@
-"""The simulated retailer in a real database is written as planned, once, and trades."""
+"""The simulated retailer is written into a real database as planned and only once, then trades."""
 
 import time
 from datetime import datetime

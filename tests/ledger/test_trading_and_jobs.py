@@ -73,7 +73,7 @@ def test_the_job_beats_survives_a_lost_connection_and_ends_when_asked(
 
 
 def wait_for_beat(ledger: psycopg.Connection, *, above: int) -> int:
-    """Wait until the lowest beat of all partitions is greater than `above`. Return it."""
+    """Return the lowest heartbeat number of all partitions once it is greater than `above`."""
     deadline = time.monotonic() + DEADLINE_S
     last: object = None
     while time.monotonic() < deadline:

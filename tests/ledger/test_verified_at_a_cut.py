@@ -101,7 +101,7 @@ def test_window_rows_at_the_cut_replace_those_shown(inbox: psycopg.Connection) -
 
 
 def captured(table: str, op: str, before: Image | None, after: Image | None) -> bytes:
-    """Return the change as Debezium writes it. Images have times in microseconds."""
+    """Return a row's change as Debezium writes it. The given images have times in microseconds."""
     columns = TIMESTAMP_COLUMNS[table]
     before, after = (
         image
@@ -169,7 +169,7 @@ def test_a_line_that_came_again_too_late_is_told_and_left_in_the_sums(
 def test_the_image_in_force_is_the_last_applied_one_after_several_refused_records(
     inbox: psycopg.Connection, first: str, expected: int, after: str
 ) -> None:
-    """Both records are refused, because the count is too old. The second retracts the first."""
+    """Both records are refused, as the count is too old. The second record retracts the count."""
     write(inbox, "sale_line", quantity_units=3, recorded_at=NOON)
     row = write(inbox, "stock_count", status="void", recorded_at=NOON.replace(hour=15))
     [void] = [image for table, image in images(inbox, "L|S") if table == "stock_count"]

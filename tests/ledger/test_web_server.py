@@ -1,4 +1,4 @@
-"""The web server ends with its live feed, separates requests, and trusts named proxies only."""
+"""The web server ends if its live feed fails, separates requests, and trusts only named proxies."""
 
 import asyncio
 import re

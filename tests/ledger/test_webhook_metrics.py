@@ -33,7 +33,7 @@ def receiver(ledger: psycopg.Connection) -> Iterator[Receiver]:
 
 
 def read(text: str) -> dict[str, dict[str, float]]:
-    """Return metric → label values, joined by spaces → sample, for all samples that aren't 0."""
+    """Return {metric: {label values joined by spaces: sample}} for all samples that aren't 0."""
     found: dict[str, dict[str, float]] = {figure.name: {} for figure in FIGURES}
     for family in text_string_to_metric_families(text):
         for sample in family.samples:

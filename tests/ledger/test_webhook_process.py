@@ -1,4 +1,4 @@
-"""The process that sends webhooks: killed between request and commit, ended on request, its log."""
+"""The sender of webhooks: killed between a request and its commit, ended by SIGTERM, its log."""
 
 import os
 import signal

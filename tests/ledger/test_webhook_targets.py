@@ -58,7 +58,7 @@ def test_public_addresses_are_accepted() -> None:
 
 
 def test_the_address_of_a_name_is_checked_when_the_sender_connects() -> None:
-    """A name whose address is private passes the registration, and is refused here."""
+    """A name with a private address can be registered. The sender refuses it when connecting."""
     with running_receiver() as receiver:
         port = receiver.url.rpartition(":")[2].partition("/")[0]
         for url in (receiver.url, f"http://localhost:{port}/hooks"):
@@ -74,7 +74,7 @@ def test_the_address_of_a_name_is_checked_when_the_sender_connects() -> None:
 def test_a_name_with_one_private_address_among_public_ones_is_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A name server may answer with several addresses; the sender tries none of them."""
+    """If one of a name's addresses is private, the sender tries none of its addresses."""
     found = [
         (socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, 80))
         for address in ("8.8.8.8", "10.0.0.1")

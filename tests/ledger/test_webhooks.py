@@ -352,7 +352,7 @@ def test_after_another_key_a_rotation_and_a_resumption_send_again(
 def test_two_senders_send_a_message_once_and_keep_the_order_of_its_key(
     receiver: Receiver, sinks: psycopg.Connection, server: Any, database: str
 ) -> None:
-    """While the other sender holds the first message of a key, no message of this key is sent."""
+    """While one sender holds the first message of a key, the other sends no message of this key."""
     register(receiver.url)
     reorder_proposal(sinks, **NEED_S)
     revise(sinks, "L|S", 2)

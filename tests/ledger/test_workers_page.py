@@ -39,7 +39,7 @@ def shop(ledger: psycopg.Connection, monkeypatch: pytest.MonkeyPatch) -> psycopg
 
 @contextmanager
 def two_workers(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Run two workers that share the partitions, with long timeouts between them."""
+    """Run two workers that share the partitions and wait up to 60 s for each other's answers."""
     monkeypatch.setattr("streams.query.peers.MAP_TIMEOUT_S", 60.0)
     with served(Home(home)) as runtime:
         urls = [service.url or "" for service in runtime.services.values()]
@@ -48,7 +48,7 @@ def two_workers(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def rows() -> list[list[str]]:
-    """Return the cells of the page's tables, from the first row with a heading on."""
+    """Return the cells of each table row of the page that begins with a heading cell."""
     page = person("operator").get("/system/workers/")
     assert page.status_code == 200
     found = re.findall(r"<tr><th scope=\"row\">.*?</tr>", page.content.decode(), re.DOTALL)

@@ -46,7 +46,7 @@ class _Reader(HTMLParser):
 
 
 def visible(page: str) -> Iterator[str]:
-    """Yield each text of a page in its order. A message with tags has several texts."""
+    """Yield the texts of a page, in their order. A message with tags has several texts."""
     reader = _Reader()
     reader.feed(page)
     yield from reader.texts

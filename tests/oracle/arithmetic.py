@@ -1,4 +1,4 @@
-"""The three divisions and the calendar of section 0, implemented a second time."""
+"""The three divisions and the calendar of docs/domain.md 0, implemented a second time."""
 
 from math import isqrt
 

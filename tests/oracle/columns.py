@@ -1,4 +1,4 @@
-"""The columns of 2.6 with their defaults, and the limits of single columns."""
+"""The columns of docs/domain.md 2.6 with their defaults, and the limits of single columns."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -267,7 +267,7 @@ def read_row(table: str, raw: Mapping[str, Any]) -> Row:
 
 
 def business_times(table: str, row: Row) -> list[int]:
-    """Return the business times of an image (2.1, 11.3): full seconds, clamped by recorded_at."""
+    """Return the business times of an image (2.1, 11.3): full seconds, at most `recorded_at`."""
     names = {
         "sale_line": ("occurred_at",),
         "stock_count": ("occurred_at",),

@@ -1,7 +1,7 @@
 """Compare the product's fold with the reference model on generated histories.
 
-`python -m tests.oracle.compare --seeds 0-999` names every seed that differs. It prints the first
-one after dropping the records that the difference doesn't need.
+`python -m tests.oracle.compare --seeds 0-999` names every seed that differs. For the first of them,
+it also prints the history without the records that the difference doesn't need.
 """
 
 import argparse

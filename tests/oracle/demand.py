@@ -97,7 +97,7 @@ def complete_day(demand: Demand, known: Known, sums: Sums, d: int) -> Demand:
 
 
 def observe(demand: Demand, obs: int, policy: dict[str, Any]) -> Demand:
-    """Return rate and deviation after an observation."""
+    """Return the demand with its rate and deviation after the observation `obs`."""
     alpha, tsb = policy["demand_alpha_permille"], policy["demand_method"] == "tsb"
     rate, mad = demand.rate, demand.mad
     if rate is None or mad is None:

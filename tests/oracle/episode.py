@@ -73,7 +73,7 @@ IDLE_ABOVE = Episode(reason="above_reorder_point")
 
 
 class Machine:
-    """One evaluation: the episode before, the record and the numbers after it."""
+    """One evaluation: the episode before a record, the record, and the numbers after it."""
 
     def __init__(self, episode: Episode, event: Event, need: Need) -> None:
         self.episode, self.event, self.need = episode, event, need
@@ -117,7 +117,7 @@ class Machine:
         return quantity_of(self.policy, self.levels, self.b, self.need.d)
 
     def until_now(self) -> Episode:
-        """Return the hold. After a resume or a changed column, it ends at the stream time."""
+        """Return the hold. A resume or a changed column of the policy ends it at stream time."""
         if self.event.columns_changed or self.decided("resume"):
             return replace(self.episode, until=self.stream)
         return self.episode
@@ -156,7 +156,7 @@ class Machine:
         return IDLE_ABOVE, Said("accepted")
 
     def open_new(self) -> Outcome:
-        """Return a new need, or no output if the limit allows no quantity. Requires B ≤ s."""
+        """Return a new need, or nothing if the order limit is below the minimum. Requires B ≤ s."""
         quantity = self.quantity()
         if quantity.q is None:
             return Episode(reason="limit_below_minimum"), None
@@ -174,7 +174,7 @@ class Machine:
         return self.open_new()
 
     def answered_or_gone(self) -> Outcome | None:
-        """Return the outcome of a column of 5.3 that `open` and `held-snoozed` share, or None."""
+        """Return the outcome that `open` and `held-snoozed` share in the table of 5.3, or None."""
         if self.answered():
             return self.accepted()
         if self.inactive is not None:

@@ -39,7 +39,7 @@ FACTS = ("sale_line", "stock_count", "stock_adjustment")
 
 
 class World:
-    """A shop, its clock, its rows and the log that they leave."""
+    """A shop: its clock, its rows, and the log of their changes."""
 
     def __init__(self, seed: int, focus: str | None = None) -> None:
         self.rng = rng = Random(seed)  # noqa: S311 -- repeatable test data, no secret
@@ -224,7 +224,8 @@ def history(seed: int) -> list[Record]:
 def written(seed: int, *, longest: int = 400, focus: str | None = None) -> World:
     """Return a world with at most about `longest` records, and the model's results for them.
 
-    `focus`, a key of `FOCUS`, makes actions about needs or prices more frequent.
+    `focus`, a key of `FOCUS`, makes actions about needs or prices more frequent. If `longest` is
+    above 300, a few worlds have about a thousand records more.
     """
     from tests.oracle.generate_actions import ACTIONS  # noqa: PLC0415 -- actions need World
     from tests.oracle.generate_rulings import crowd  # noqa: PLC0415 -- as above
@@ -253,8 +254,8 @@ def written(seed: int, *, longest: int = 400, focus: str | None = None) -> World
 def begin(world: World) -> int:
     """Write the first records of a history.
 
-    Return the number by which `written` raises the drawn length: usually all these records with the
-    focus `price`, otherwise 0.
+    Return the number by which `written` raises the drawn length. With the focus `price`, it is
+    usually the number of these records; otherwise it is 0.
     """
     from tests.oracle.generate_actions import ACTIONS  # noqa: PLC0415 -- actions need World
 
@@ -276,7 +277,7 @@ def begin(world: World) -> int:
 def urgent(
     world: World, action: Callable[[World, str], None], key: str
 ) -> tuple[Callable[[World, str], None], str]:
-    """Return (action, key): an answer for a random key with an open id, else the given ones."""
+    """Return an action that answers a need or proposed price, and its key; else the given ones."""
     from tests.oracle.generate_actions import ANSWERS, PRICE_ANSWERS  # noqa: PLC0415 -- as above
 
     choices = []

@@ -71,7 +71,7 @@ def edge_price(world: World, key: str) -> None:
 
 
 def same_instant(world: World, key: str) -> None:
-    """Write a price that replaces another one at its own `effective_from`."""
+    """Write a price with the `effective_from` of an earlier row, which it replaces."""
     known, rng = world.model.keys.get(key), world.rng
     if known is None or not known.timeline:
         return

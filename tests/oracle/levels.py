@@ -11,7 +11,7 @@ Policy = dict[str, Any]
 
 @dataclass(frozen=True)
 class Levels:
-    """Safety stock, s and S; S is None in families of multiples of Q."""
+    """Safety stock, s and S; S is None for families that order multiples of Q."""
 
     safety: int
     s: int
@@ -20,7 +20,7 @@ class Levels:
 
 @dataclass(frozen=True)
 class Quantity:
-    """q, or the reason why there is none; `top` is floor(limit, p)·p, None without limit."""
+    """q, None if it is below the minimum; `top` is the limit in whole packs, None without limit."""
 
     q: int | None
     need: int
@@ -33,7 +33,7 @@ def span(d: int, centidays: int) -> int:
 
 
 def safety_stock(policy: Policy, d: int, mad: int, protection: int) -> int:
-    """Return SS(P) of 5.1."""
+    """Return the safety stock SS(P) of 5.1; `protection` is P in centidays."""
     method = policy["safety_method"]
     if method == "fixed":
         typed: int = policy["safety_stock_units"]

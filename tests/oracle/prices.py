@@ -51,7 +51,8 @@ def first_cut(timeline: Timeline, t: int) -> Price | None:
 def prune(timeline: Timeline, stream: int | None) -> Timeline:
     """Return the rows from a limit on, and the two newest rows before the limit.
 
-    The limit is 31 days before `stream`, or before the run's first cut if the cut is earlier.
+    The limit is 31 days before the first cut of the present run of cuts (see `first_cut`), or
+    31 days before `stream` without such a run.
     """
     rows = sorted(timeline)
     if stream is None:

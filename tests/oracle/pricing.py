@@ -44,7 +44,7 @@ class Inputs:
 
 @dataclass(frozen=True)
 class Start:
-    """Start of an evaluation: regular price, price and step in force then, floor."""
+    """Start of an evaluation: regular price, price and step at `effective_at`, price floor."""
 
     effective_at: int
     regular: int

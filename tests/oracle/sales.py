@@ -30,7 +30,7 @@ def closed(start: int, stream: int | None) -> bool:
 
 
 def late_of(before: Line | None, after: Line | None, stream: int | None) -> tuple[int, int]:
-    """Return net units and amount of the images in expired windows."""
+    """Return (units, amount) of `after` minus `before`, counting only images in expired windows."""
     units = amount = 0
     for sign, line in ((-1, before), (1, after)):
         if line is not None and expired(line[0], stream):
@@ -42,7 +42,7 @@ def late_of(before: Line | None, after: Line | None, stream: int | None) -> tupl
 def apply_lines(
     windows: Windows, before: Line | None, after: Line | None, stream: int | None
 ) -> None:
-    """Change the retained windows in place: one change per record and window."""
+    """Replace `before` by `after` in the retained windows, in place, with one change per window."""
     starts = {window(line[0]) for line in (before, after) if line is not None}
     for start in sorted(starts):
         if not expired(start, stream):

@@ -10,7 +10,7 @@ Seconds = list[int]
 
 
 class Movement(NamedTuple):
-    """One signed movement. `beyond`: its time is not after the last count before the horizon."""
+    """A signed movement. `beyond`: it is at or before the last count before the horizon."""
 
     at: int
     units: int

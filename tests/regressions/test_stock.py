@@ -63,7 +63,7 @@ def test_erpnext_pr_50277_erpnext_pr_31748_posting_in_batches_moves_no_sale() ->
 
 
 def test_openboxes_pr_5092_oracle_support_2474243_the_book_may_move_during_a_count() -> None:
-    """A count has a time, to the second. Later sales are subtracted from it."""
+    """A count has a time, to the second. Sales after this time are subtracted from its units."""
     shop = Shop()
     shop.count(1, 10, "07:00", kind="opening")
     shop.sell(1, 2, "08:10")

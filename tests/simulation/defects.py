@@ -2,7 +2,7 @@
 
 `python -m tests.simulation.defects` plants all of them, or those with the given names. It prints
 which seed finds which defect, with the shortest history. With `--rate` it prints how many of 10,000
-seeds meet each of them.
+seeds find each defect.
 """
 
 import argparse

@@ -52,13 +52,13 @@ def length(plan: Plan, disk: Disk) -> int:
 
 
 def disturbed(at: int) -> Iterator[tuple[Fault, int]]:
-    """Yield each fault of the only worker at event `at`, with the number of the next owner."""
+    """Yield each fault of the only worker at event `at`, and the number of its successor."""
     yield Fault(at, KILL), 0
     yield Fault(at, SLEEP, to=(1,), steps=FOR_EVER), 1
 
 
 def explore(steps: tuple[Step, ...], disk: Disk, *, in_pairs: bool) -> int:
-    """Run every single fault, or every fault with every later kill. Return the number of runs."""
+    """Run each fault alone and, if `in_pairs`, with each later kill. Return the number of runs."""
     base = Plan(0, steps, (), to=(0,), sizes=(2,), in_order=True)
     runs = 1
     for at in range(1, length(base, disk) + 1):

@@ -2,7 +2,8 @@
 
 Each place gets a copy of the tracked files and a separate environment. There it runs `make demo`
 with its proof of a sale, `verify`, `down` and a second start, and deletes everything. The exit code
-is 1 if a place failed. It needs 4 GB of free memory, and 7 GB for two clones at the same time.
+is 1 if a place failed. The command needs 4 GB of free memory, and 7 GB for two clones at the
+same time.
 """
 
 import argparse
@@ -200,7 +201,7 @@ def _copy_tracked(clone: Path) -> None:
 
 
 def _close(root: Path, place: Place) -> None:
-    """Give the files to the place's account, and clear the mode bits that its umask clears."""
+    """Give the files to the place's account, and clear the mode bits of the place's umask."""
     person = pwd.getpwnam(place.account) if place.account else None
     for path in (root, *root.rglob("*")):
         path.chmod(path.stat().st_mode & ~place.umask)

@@ -67,7 +67,7 @@ class Scene:
         write_requested(self.own.home, wanted.restarted(name))
 
     def restore_whole(self) -> None:
-        """Kill all workers and delete their snapshots: they read the complete changelogs again."""
+        """Kill all workers and delete their snapshots. New workers read all of the changelogs."""
         for name in self.own.runtime.services:
             if name.startswith(WORKER_PREFIX):
                 self.send(signal.SIGKILL, name)

@@ -52,7 +52,7 @@ def commands(section: str = CHANGE) -> list[str]:
 
 
 def run(home: Path, command: str, directory: Path = PROJECT) -> subprocess.CompletedProcess[str]:
-    """Return the result of a command of the page, run with the password of the person it names.
+    """Run a command of the page with the password of its `--by` person. Return the result.
 
     A command without a question opens a shell, which ends with its input.
     """

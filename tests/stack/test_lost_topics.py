@@ -156,7 +156,7 @@ def test_a_source_topic_recreated_halts_a_worker_and_is_not_rebuilt_from(own: Ru
 def test_a_worker_elsewhere_halts_however_far_the_source_recreated_has_grown(
     own: RunningStack,
 ) -> None:
-    """The new topic has more records than the old one, so only its topic id differs.
+    """The new topic has more records than the old one, so only its topic id shows the change.
 
     The progress in the changelog has the id of the old topic.
     """

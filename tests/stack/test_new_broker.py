@@ -1,4 +1,4 @@
-"""Every client that requests offsets waits for a broker in its first seconds."""
+"""Every client that requests offsets waits until a broker that has just started can answer."""
 
 import subprocess
 import sys

@@ -47,7 +47,7 @@ def shop(stack: RunningStack) -> Shop:
 
 
 def slowly(tail: kafka.Tail, clock: Clock, ends: dict[int, int]) -> Iterator[Any]:
-    """Yield the messages. Advance the clock at each one, almost to the limit without messages."""
+    """Yield the messages. Before each, advance the clock by 1 s less than the reader's timeout."""
     for message in tail.read_until(ends):
         clock.now += kafka.TIMEOUT_S - 1
         yield message

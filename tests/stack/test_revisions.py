@@ -1,7 +1,7 @@
-"""Shadow revisions beside the running stack: equal rules agree, other rules decide only later.
+"""Shadow revisions beside the running stack: equal rules agree, others decide once promoted.
 
-The code of the other revisions is a copy of this one with another revision number. One of them also
-has a changed rule.
+The code of each other revision is a copy of this code with another revision number. One of the
+copies also has a changed rule.
 """
 
 import json
@@ -107,7 +107,7 @@ def sell(stack: RunningStack, shop: Shop, sku: str, units: int) -> None:
 
 
 def die_in_group(stack: RunningStack, group: str) -> None:
-    """Join the consumer group and kill that member. The broker keeps it until a timeout."""
+    """Add a member to the consumer group and kill it. The broker drops it after a timeout."""
     command = [sys.executable, "-c", JOIN, stack.settings.kafka_bootstrap, group, STOCK_EVENTS]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as member:  # noqa: S603 -- our own code
         assert member.stdout is not None
@@ -288,7 +288,7 @@ def test_other_rules_reach_the_desk_only_when_they_decide_and_then_alone(
 
 
 def restart_worker(stack: RunningStack, revision: int) -> None:
-    """Kill the revision's worker. Its supervisor starts it again from its tree."""
+    """Kill the revision's worker. The supervisor restarts it from the revision's source tree."""
     name, home = f"shadow-v{revision}-1", shadow.home_of(stack.home, revision)
     pid = read_runtime(home).services[name].pid
     assert pid is not None

@@ -55,7 +55,7 @@ def totals(stack: RunningStack) -> tuple[int, int, int]:
 
 
 def written(stack: RunningStack) -> tuple[int, int, int]:
-    """Return the same sums over the facts."""
+    """Return (units, lines, revenue) of the location's sales, as sums over the facts."""
     url = stack.settings.read_database_url.get_secret_value()
     with psycopg.connect(url, autocommit=True) as connection:
         row = connection.execute(

@@ -1,4 +1,4 @@
-"""Private names of Faust that one module uses, each with the property it relies on."""
+"""Private names of Faust that one module uses, each with the property that the module needs."""
 
 import ast
 import asyncio

@@ -118,7 +118,7 @@ def test_an_error_ends_a_worker_with_the_code_of_its_kind(
     ],
 )
 def test_a_rebuild_repairs_only_wrong_changelogs(error: BrokenInvariant, repair: str) -> None:
-    """For the other two reasons, a replay of the same log would stop at the same record."""
+    """After the other two errors, a replay of the same log would stop at the same record."""
     assert runtime.exit_code_of(error) == ExitCode.BROKEN_INVARIANT
     assert runtime.repair_of(error).partition("  # ")[0] == repair
 
@@ -355,7 +355,7 @@ def test_a_worker_whose_address_is_taken_ends_with_the_reason(
 def test_a_transaction_that_the_broker_does_not_take_has_an_end(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Without this limit, a producer retries for ever if replicas are missing."""
+    """Without a time limit, a producer retries for ever if replicas are missing."""
     monkeypatch.setattr(transactions, "ANSWER_S", 0.01)
 
     class Waiting:

@@ -1,4 +1,4 @@
-"""All threads of the reader share a second Kafka client. A missing topic has its own error."""
+"""All threads of the reader share one admin client of Kafka. A missing topic has its own error."""
 
 from concurrent.futures import Future, ThreadPoolExecutor
 from threading import Barrier
@@ -27,7 +27,7 @@ def test_threads_that_ask_at_once_share_a_client_that_outlives_their_questions()
 
 
 class Client:
-    """An admin client whose broker knows no such topic, or doesn't answer."""
+    """An admin client whose broker doesn't know the requested topic, or doesn't answer."""
 
     def __init__(self, code: int) -> None:
         self._error = KafkaException(KafkaError(code))

@@ -53,7 +53,7 @@ def family_of(figure: Figure) -> str:
 
 
 def by_labels(samples: dict[Sample, float], *names: str) -> dict[str, float]:
-    """Return label values, joined by spaces → count, of the samples that end in `_total`."""
+    """Return {label values joined by spaces: count} of the samples whose names end in `_total`."""
     counts = {sample: count for sample, count in samples.items() if sample[0].endswith("_total")}
     return {
         " ".join(dict(labels)[n] for n in names): count for (_, labels), count in counts.items()

@@ -61,7 +61,7 @@ def levels(transaction: list[Send]) -> dict[str, int]:
 
 
 def covered(transaction: list[Send]) -> int:
-    """Return the next offset to fold by the transaction's progress; 0 without progress."""
+    """Return the next offset to fold according to the transaction's progress; 0 without one."""
     found = [progress_in(send.headers) for send in transaction]
     return max((progress.next_offset for progress in found if progress is not None), default=0)
 

@@ -271,7 +271,7 @@ def log_of(topics: MemoryBroker, source: Any) -> MemoryBroker:
 
 
 def test_what_comes_back_untouched_does_not_wait_for_what_is_read() -> None:
-    """The worker restores partitions of an ended worker. Its own kept partition is ready before."""
+    """The worker restores an ended worker's partitions. Its kept partition is ready at once."""
     broker = sold_history(12)
     kept = 11
     broker.topics[STOCK_EVENTS, kept] = broker.topics[STOCK_EVENTS, lives.PARTITION]

@@ -1,4 +1,4 @@
-"""Window rows missing in their changelog stop a restore. The level record has their number."""
+"""A restore stops if window rows are missing. The level record states how many there must be."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -43,7 +43,7 @@ def test_a_gap_that_begins_with_a_hole_in_the_offsets_is_caught_up() -> None:
 
 
 def test_a_gap_is_caught_up_in_chunks_of_the_usual_size() -> None:
-    """A transaction has a timeout. One over all read records might never end in time."""
+    """A single transaction over all read records could exceed its timeout."""
     broker = sold_history(8)
     source = lives.source_of(broker)
     seen = lives.Crashes()

@@ -111,7 +111,7 @@ def test_records_between_snapshot_and_progress_are_counted_too(tmp_path: Path) -
 
 
 def counted(permille: int, offsets: Iterable[int]) -> int:
-    """Return how many of the records a worker reads before it stops, 0 if it never stops."""
+    """Return how many undecodable records a worker reads until it stops, or 0 if it never stops."""
     known = Undecodable(PARTITION)
     known.permille = permille
     for number, offset in enumerate(offsets, 1):

@@ -1,4 +1,4 @@
-"""Questions that arrive while a batch is read form the next batch."""
+"""Requests that arrive while a batch is read form the next batch."""
 
 import asyncio
 import threading

@@ -80,7 +80,7 @@ class NewToken:
 
 @dataclass(frozen=True, slots=True)
 class ApiToken:
-    """A stored token without its text. `is_valid` is true until it has ended or expired."""
+    """A stored token without its text. `is_valid` is false once the token has ended or expired."""
 
     id: int
     name: str
@@ -206,7 +206,7 @@ def end_token(*, person: User, number: int, actor: str) -> bool:
 
 
 def end_tokens(person_id: int, actor: str) -> int:
-    """End every token of a person in the caller's transaction; return how many have ended."""
+    """End all tokens of a person in the caller's transaction; return how many this call ended."""
     return _end("", person_id, actor)
 
 
@@ -214,8 +214,8 @@ def end_tokens_of_person(user: User, actor: str) -> int:
     """End a person's tokens, for example after a new password. Return the number of ended tokens.
 
     An account without a password is a service account: nobody logs in to it, and it keeps its
-    tokens. Call this inside a transaction, and before you set a new password: afterwards, every
-    account has one.
+    tokens. Call this inside a transaction, and before you set a new password: with a password,
+    a service account would no longer count as one, and would lose its tokens.
     """
     return end_tokens(user.pk, actor) if user.has_usable_password() else 0
 

@@ -109,9 +109,9 @@ def begin_code(user_id: int) -> Attempt:
 
 
 def _counted(limits: list[tuple[Limit, str]]) -> Attempt:
-    """Count the attempt for one key after the other, and return it.
+    """Count an attempt in the counter of each key in turn, and return the attempt.
 
-    Stop at the first key that is over its limit: the later keys aren't counted.
+    Stop at the first counter that exceeds its limit: the counters of later keys aren't raised.
     """
     counted: list[str] = []
     for limit, key in limits:

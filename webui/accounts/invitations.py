@@ -71,7 +71,7 @@ def end_invitations(person_id: int) -> None:
 
 
 def open_invitation(token: str) -> OpenInvitation | None:
-    """Return the valid invitation of a token, or None for every other token."""
+    """Return the invitation of this token if it is still valid, else None."""
     if len(token) > _LONGEST_TOKEN:
         return None
     return read_one(

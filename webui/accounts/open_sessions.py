@@ -95,7 +95,7 @@ def open_sessions(user_id: int, *, this_key: str | None = None) -> list[OpenSess
 def end_sessions(user_id: int, *, but: str | None = None, number: str | None = None) -> int:
     """End all sessions of a person, or only the session `number`; return how many have ended.
 
-    The session with the key `but`, usually the person's own one, continues.
+    The session with the key `but`, usually the session of the request, continues.
     """
     keys = fetch_column("SELECT session_key FROM app.django_session WHERE user_id = %s", user_id)
     chosen = [key for key in keys if number is None or _number(key) == number]

@@ -63,7 +63,8 @@ class NoKnownWords:
 class NoDecoratedCommon(CommonPasswordValidator):
     """Validator that refuses one or two common passwords, also with digits and signs around them.
 
-    Of Django's 20,000 common passwords only 190 have 12 characters. People lengthen shorter ones:
+    A password needs 12 characters. Only 190 of Django's 20,000 common passwords are that long.
+    People lengthen shorter ones:
     `sunshine2026!`, `dragondragon`, `princess-sunshine`.
     """
 

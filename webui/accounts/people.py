@@ -186,7 +186,7 @@ def sessions_of(name: str) -> list[OpenSession]:
 
 
 def end_sessions_of(*, name: str, actor: str) -> int:
-    """End sessions and tokens of an account; return the number of sessions."""
+    """End the sessions and tokens of an account; return the number of ended sessions."""
     with ledger_transaction():
         user = _locked(name)
         ended = end_sessions(user.pk)
@@ -284,8 +284,8 @@ def _write_store_access(user: User, places: StoreAccess, actor: str) -> None:
 def _refuse_last_operator(user: User, why: str) -> None:
     """Raise `Conflict` with the text `why` if `user` is the only active operator.
 
-    The lock lets one transaction at a time check this. Otherwise the last two operators could
-    disable each other at the same moment.
+    An advisory lock lets one transaction at a time check this. Otherwise the last two operators
+    could disable each other at the same moment.
     """
     execute("SELECT pg_advisory_xact_lock(hashtextextended('last operator', 18))")
     operators = User.objects.filter(is_active=True, groups__name=OPERATOR)

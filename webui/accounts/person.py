@@ -69,7 +69,8 @@ class Person:
     def version(self) -> str:
         """Return a text that changes with the account's roles, memberships and `is_active`.
 
-        A form repeats it, so that a change by another person in the meantime is noticed.
+        A form contains this text and sends it back. If the account has another text by then,
+        another person has changed it meanwhile.
         """
         state = "active" if self.is_active else "disabled"
         return f"{state}; {','.join(self.roles)}; {self.places.text}"

@@ -128,7 +128,7 @@ View = Callable[Concatenate[HttpRequest, ...], HttpResponseBase]
 
 
 class Rule(NamedTuple):
-    """Right that a view requires. If `company` is true, the view also requires all stores."""
+    """Right that a view requires. If `company`, the person must also be a member of all stores."""
 
     ability: str
     company: bool

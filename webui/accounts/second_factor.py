@@ -145,7 +145,7 @@ def encrypt_stored() -> int:
 
 
 def _store_encrypted(user_id: int, secret: str) -> str:
-    """Return `secret` encrypted, and store it, unless the stored secret was replaced meanwhile."""
+    """Return `secret` encrypted; also store it, unless the stored secret was replaced meanwhile."""
     text = encrypted(user_id, secret)
     statement = "UPDATE app.second_factor SET secret = %s WHERE user_id = %s AND secret = %s"
     execute(statement, text, user_id, secret)

@@ -81,9 +81,10 @@ class Login(LoginView):
 
     @override
     def get_redirect_url(self, request: HttpRequest | None = None) -> str:
-        """Return the URL in the parameter `next`, or "". The login itself counts as no page.
+        """Return the URL in the parameter `next`, or "" if it is missing or the login's own URL.
 
-        Otherwise a person who is logged in would be redirected to the login again and again.
+        With the login's own URL, a person who is logged in would be redirected to the login again
+        and again.
         """
         target = super().get_redirect_url()
         return "" if target == self.request.path else target

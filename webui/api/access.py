@@ -150,8 +150,8 @@ def _require_pace(used: TokenUse) -> None:
 def require_acceptable(request: HttpRequest) -> None:
     """Raise `Problem` for a request that the API doesn't accept.
 
-    The request came without TLS although the pages use TLS (status 403), or it is a POST whose body
-    isn't JSON (415) or has more than 256 KiB (413).
+    A request is refused if it came without TLS although the pages use TLS (status 403), or if it is
+    a POST whose body isn't JSON (415) or has more than 256 KiB (413).
     """
     if settings.SECURE_SSL_REDIRECT and not request.is_secure():
         detail = (

@@ -78,8 +78,8 @@ class CountsRecorded(Schema):
 class WaitingCount(Schema):
     """A waiting count, with the units expected at its time.
 
-    `value_minor` is the variance times the cost, null if the cost isn't known. `first_units` and
-    `first_by` are those of the count that this second count has replaced.
+    `value_minor` is the variance times the cost, null if the cost isn't known. If this is a second
+    count, `first_units` and `first_by` are the units and the person of the count that it replaced.
 
     A count with `needs_recount` can't be approved: a second blind count of the item replaces it.
     """

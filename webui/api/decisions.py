@@ -1,8 +1,9 @@
 """Events of decisions: pages that continue after a cursor, and the same events as a stream.
 
-A stream reads Postgres once a second. It doesn't follow the changelogs, as open pages do, because
-events of decisions are rows in Postgres. Each time, one synchronous function reads token, stores
-and events. Then it closes the database connection, so an open stream holds none while it waits.
+A stream reads Postgres once a second. Unlike open pages, it doesn't follow the changelogs,
+because events of decisions are rows in Postgres. Each time, one synchronous function reads token,
+stores and events. Then it closes the database connection, so an open stream holds none while it
+waits.
 """
 
 import asyncio
@@ -278,7 +279,7 @@ async def _follow(following: Following) -> AsyncIterator[bytes]:
 
 
 def _poll(following: Following) -> list[Event] | str:
-    """Return the next events, and set `following.after` to the end of this read.
+    """Return the next events, and set `following.after` to the highest event id that was covered.
 
     Return the reason for the end of the stream if the token is no longer valid, or if its owner has
     lost access to the stream's location.

@@ -59,8 +59,9 @@ class Need(Schema):
 
     `units` is the quantity to order, null once the need is closed.
 
-    A request that decides about the need repeats `revision`, and is refused if the need has changed
-    since then. `waits` is true while the workers have not processed a person's decision yet.
+    A request that decides about the need repeats the `revision` that the client read. The request
+    is refused if the need has changed since that revision. `waits` is true while the workers have
+    not processed a person's decision yet.
     """
 
     id: str

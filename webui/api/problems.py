@@ -61,8 +61,8 @@ _NEXT: Final[Mapping[int, str]] = MappingProxyType(
 class Problem(Exception):
     """A refusal as the API sends it. The errors of services are converted into this exception.
 
-    `name` is the kind of the problem, as in its type. `further` has additional members of the
-    document, for example `field`.
+    `name` is the kind of the problem: its member `type` without the prefix `URN`. `further` has
+    additional members of the document, for example `field`.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ def answer_problem(problem: Problem) -> HttpResponse:
 
 
 def problem_of_status(status: int, detail: str = "") -> Problem:
-    """Return the problem for a response with this status; `detail` replaces the usual sentences."""
+    """Return the problem for a response with this status; `detail` replaces the default detail."""
     phrase = HTTPStatus(status).phrase
     default = "The server failed. A change was written as a whole or not at all."
     # A request with a status below 500 is refused before anything is written.

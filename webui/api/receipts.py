@@ -150,7 +150,7 @@ class ReceivedLine(Given):
 
 
 class ReceiveLines(Given):
-    """Receive lines of the order, all or none. Lines that are not named stay open."""
+    """Receive the named lines of the order, all of them or none. Its other lines stay open."""
 
     action: Literal["receive"]
     lines: Annotated[list[ReceivedLine], Field(min_length=1, max_length=MOST_LINES)]

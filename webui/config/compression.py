@@ -2,8 +2,8 @@
 
 An attacker who can add text to a page and see its compressed size could guess a secret in it
 (BREACH). Two measures prevent this: Django masks the CSRF token differently on every page, and
-its GZip middleware adds up to 100 random bytes to every response. Other secrets, such as a new
-token, are only in the response to one form, which contains no text from other people.
+its GZip middleware adds up to 100 random bytes to every response. Any other secret, such as a new
+token, is only in the response to one form. This response contains no text from other people.
 """
 
 from collections.abc import AsyncIterable, AsyncIterator

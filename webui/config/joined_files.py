@@ -21,7 +21,7 @@ _DIGITS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789
 
 
 class NotJoinable(ValueError):
-    """A source has an import, export or address that can't be joined; the text names its line."""
+    """A source has an import, export or URL that can't be joined; the message names its line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Script:
 
 @dataclass(slots=True)
 class _Lines:
-    """Lines of a joined script, each with its module and line number (from 0), or None."""
+    """Lines of a joined script with their modules and line numbers from 0; None for added lines."""
 
     texts: list[str] = field(default_factory=list)
     origins: list[tuple[str, int] | None] = field(default_factory=list)
@@ -66,8 +66,8 @@ def join_style(path: Path) -> str:
     """Return a style sheet with each `@import` replaced by the imported file.
 
     Raises:
-        NotJoinable: an import has another form, or an imported file has an address, which would
-            be relative to another directory.
+        NotJoinable: an import has another form, or a file has a `url(…)`. The joined style sheet
+            can be in another directory than the file, so a relative URL would change its meaning.
     """
     lines: list[str] = []
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
@@ -81,7 +81,7 @@ def join_style(path: Path) -> str:
 
 
 def _read(path: Path, sources: dict[str, str], importers: tuple[str, ...]) -> None:
-    """Add {name: text} of the modules that `path` imports to `sources`, then of `path` itself.
+    """Add {name: text} to `sources`: first the modules that `path` imports, then `path` itself.
 
     `importers` are the modules whose imports lead to `path`, to find a circle.
     """
@@ -137,8 +137,8 @@ def _source_map(file: str, sources: dict[str, str], origins: list[tuple[str, int
 def _mappings(sources: list[str], origins: list[tuple[str, int] | None]) -> Iterator[str]:
     """Yield the segment of each joined line, or "" for a line without a module.
 
-    A segment has the joined column, the module, and its line and column. Module and line are
-    differences from the segment before. Both columns are always 0.
+    A segment has the column in the joined line, the module, and line and column in the module.
+    Module and line are differences from the segment before. Both columns are always 0.
     """
     last = (0, 0)
     for origin in origins:

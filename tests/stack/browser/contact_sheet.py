@@ -3,7 +3,8 @@
     python -m tests.stack.browser.contact_sheet [--role buyer] [--to FOLDER] [--web ADDRESS]
         [--language de]
 
-Each row of a role's sheet shows one page: one of its navigation, its first item, or an error page.
+Each row of a role's sheet shows one page: a page of the role's navigation, the first item that the
+role sees, the page for a new password, or an error page.
 The four columns are desktop and phone, light and dark. Run the module on a demo, because it logs in
 with the demo's passwords. It writes only pictures, `sheet-ROLE.png` and an `index.html` with all of
 them.

@@ -66,7 +66,7 @@ class Hand:
         self.page.keyboard.press(key, delay=HELD_MS if len(key) == 1 else 0)
 
     def fill(self, field: Locator, text: str) -> None:
-        """Type into a field. Without the focus, click or tap it first, or reach it by Tab."""
+        """Type into a field. If it isn't focused, click or tap it first, or reach it by Tab."""
         expect(field).to_be_visible()
         if not field.evaluate(_IS_FOCUSED):
             if self.by == KEYBOARD:

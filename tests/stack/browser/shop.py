@@ -1,4 +1,4 @@
-"""The shop of one test: its rows in Postgres, as tills, counting people and other systems write."""
+"""The shop of one test. Its rows in Postgres are like those of tills, counts and other systems."""
 
 import uuid
 from collections.abc import Sequence

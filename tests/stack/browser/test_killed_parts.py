@@ -136,7 +136,7 @@ def sales_ms(shop: Shop) -> list[float]:
 
 
 def longest_missing(samples: list[Sample], sold_ms: list[float]) -> int:
-    """Return the largest age, in samples, of a committed sale that a live number lacked."""
+    """Return the longest time, in samples, for which a live number lacked a committed sale."""
     times = [sample.at_ms for sample in samples]
     longest = 0
     for number, sample in enumerate(samples):

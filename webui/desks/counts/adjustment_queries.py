@@ -79,9 +79,9 @@ FROM app.adjustment_request r LEFT JOIN retail.product p ON p.code = r.sku
 class ListedRequest(Request):
     """A request on a page; `mark` is its value in the sorted column.
 
-    `on_hand_units` is on-hand now. `is_before_count` is True if a person took an approved count in
-    the second of the adjustment or later. Such an adjustment doesn't change on-hand (docs/domain.md
-    2.4).
+    `on_hand_units` is on-hand now. `is_before_count` is True if an approved count was taken in
+    the same second as the adjustment, or later. Such an adjustment doesn't change on-hand
+    (docs/domain.md 2.4).
     """
 
     on_hand_units: int

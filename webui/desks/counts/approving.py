@@ -85,8 +85,8 @@ def _shown_list(request: HttpRequest, subject: str, numbers: Mapping[str, int]) 
     """Return the list to show: waiting counts or waiting adjustments.
 
     If a decision on the row `subject` was refused, return the list that has this row. Else return
-    the list that the query string names. By default, return the counts. If no count waits but
-    adjustments do, return the adjustments.
+    the list that the query string names. If it names none, return the counts, or the
+    adjustments if only adjustments wait.
     """
     if subject:
         return ADJUSTMENTS if subject.startswith("request-") else COUNTS

@@ -162,7 +162,7 @@ def _may_be_reviewed(document: Mapping[str, Any]) -> bool:
 
 
 def _sections(explained: Any) -> list[tuple[str, list[dict[str, Any]]]]:  # noqa: ANN401 -- JSON
-    """Return an explanation's lines by section. A line `differs` if its A and B differ."""
+    """Return an explanation's lines by section. A line `differs` if A and B differ in it."""
     found: dict[str, list[dict[str, Any]]] = {}
     for line in (explained or {}).get("lines", []):
         marked = line | {"differs": line["a"] != line["b"]}

@@ -45,8 +45,8 @@ FROM app.revision_switch s ORDER BY s.id DESC LIMIT 2
 class Row:
     """One difference of a comparison. `detail` has all its columns, named as in `backfill diff`.
 
-    Columns of run A begin with `a_`, and columns of run B with `b_`. If a run has no such decision,
-    its columns are absent.
+    Columns of run A begin with `a_`, and columns of run B with `b_`. If a run didn't make
+    the decision, the columns of this run are absent.
     """
 
     rank: int
@@ -96,7 +96,7 @@ class RecordedProof:
     """One proof: a comparison of the live state with a recomputation.
 
     `base` is None if the recomputation started at the first record. `seconds` is the duration.
-    `named` lists the first differing keys and ids of decisions.
+    `named` lists the first keys that differed, and the first ids of decisions that differed.
     """
 
     finished_at: datetime
@@ -132,7 +132,7 @@ class Switch:
 
     @property
     def may_be_reversed(self) -> bool:
-        """Return True if a rollback may follow: not after the first switch or another rollback."""
+        """Return True if a rollback may follow: this is neither the first switch nor a rollback."""
         return is_reversible(self.former, is_rollback=self.is_rollback)
 
 
