@@ -1,7 +1,7 @@
 """Django's command line: `python -m webui.manage migrate | seed_demo_users | check`.
 
-Commands that change the schema connect as its owner. All others use the application's role, so a
-page never has the rights of a migration.
+Commands for migrations connect as the owner of the schema. All others use the application's role,
+which can't change the schema.
 """
 
 import os

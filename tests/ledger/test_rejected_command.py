@@ -108,7 +108,7 @@ def test_a_replay_is_offered_only_for_records_that_it_can_repair(
     useless = rejected("replay", "1-0-7", "1-0-9", "--reason", "now fits", *further)
 
     assert (fine.exit_code, json.loads(fine.stdout)[0]["instead"]) == (1, "")
-    assert "add --yes to send" in fine.stderr
+    assert "To send, add --yes" in " ".join(fine.stderr.split())
     assert isinstance(useless.exception, StackError)
     assert str(useless.exception) == (
         "a replay can't repair the record. Nothing was sent. "

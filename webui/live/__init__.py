@@ -1,1 +1,1 @@
-"""Server-sent events that bring changes of the changelog to open pages."""
+"""Server-sent events that bring new states from the changelog to open pages."""

@@ -56,7 +56,8 @@ def sign_keys(user_id: int, keys: list[str]) -> str:
 def asked_by(session_key: str, token: str) -> Asked:
     """Return the keys and the user in a page's token, with the session of the request.
 
-    Without a valid signature, or after 12 hours, the user is None and there are no keys.
+    If the token has no valid signature or is over 12 hours old, the user is None and there are no
+    keys.
     """
     try:
         interest = signing.loads(token, salt=SALT, max_age=TOKEN_AGE_S)

@@ -1,8 +1,8 @@
 """Database reads that answer many streams at once.
 
 When a web server restarts, every open page reconnects within a second. If each stream had a thread
-with a connection, they would need more connections than Postgres has. So one thread with one
-connection answers all questions that wait.
+with a connection, the streams would need more connections than Postgres allows. So one thread with
+one connection answers all questions that wait.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""First figures of the event streams that open, read with one query for all that wait."""
+"""First figures of new event streams, read with one query for all streams that wait."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

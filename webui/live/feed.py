@@ -44,7 +44,8 @@ class Feed:
         """Read until cancelled; log a failed connection and retry.
 
         Raises:
-            UnreadableRecord: a record has another version. The error names topic and offset.
+            UnreadableRecord: this code doesn't know a record's version. The error names topic and
+                offset.
         """
         while True:
             try:

@@ -158,7 +158,7 @@ class Hub(Generic[P]):
         Pages show figures of the changelog and lists of the read model. Both have an as-of time per
         partition. The time of the changelog counts, unless the read model is more than `LAG_US`
         behind it: then that of the read model counts. The result is in microseconds since 1970 UTC,
-        or None if one of the partitions has no time.
+        or None if one of the partitions lacks one of the two times.
         """
         wanted = list(partitions) or list(self._as_of_us)
         known = [at_us for number in wanted if (at_us := self._shown_us(number)) is not None]

@@ -21,7 +21,7 @@ Record: TypeAlias = "ConsumerRecord[bytes, bytes]"
 
 
 class Newest:
-    """The newest record of each key and as-of time of each partition since the last publication."""
+    """The newest records by key and as-of times by partition that the hub doesn't have yet."""
 
     def __init__(self, hub: Hub[Any]) -> None:
         self._hub = hub
@@ -36,7 +36,7 @@ class Newest:
         Of a heartbeat, keep only the as-of time.
 
         Raises:
-            UnreadableRecord: the record's progress has another version.
+            UnreadableRecord: this code doesn't know the version of the record's progress.
         """
         with with_position(record):
             progress = progress_in(record.headers)
@@ -52,10 +52,10 @@ class Newest:
         return max(0.0, self._published_at + PUBLISH_EVERY_S - now)
 
     def publish(self, now: float) -> None:
-        """Give the hub all records. Then give it the as-of times, which include these records.
+        """Give the hub all records, and then the as-of times up to which its figures are complete.
 
         Raises:
-            UnreadableRecord: a record has another version.
+            UnreadableRecord: this code doesn't know a record's version.
         """
         if not self._records and not self._as_of_us:
             return

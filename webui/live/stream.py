@@ -1,4 +1,4 @@
-"""`/live/stream`: server-sent events with the changes and the age of one page's keys.
+"""`/live/stream`: server-sent events with the new figures of one page's keys, and their age.
 
 A stream itself never reads the database. One thread checks the streams that open, one reads their
 first figures, and one repeats the check for all open streams. So a web process needs three
@@ -52,7 +52,7 @@ async def stream(request: HttpRequest) -> HttpResponseBase:
 
 
 def _language(request: HttpRequest) -> str:
-    """Return the language of the page, for the stream, which outlives the request."""
+    """Return the language of the request; the stream sends all its texts in this language."""
     return str(getattr(request, "LANGUAGE_CODE", ""))
 
 

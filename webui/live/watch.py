@@ -1,8 +1,8 @@
 """Repeated checks of all open streams of a web process, by one task and one thread.
 
 Each check reads the sessions, persons and stores of all streams, and ends the streams that their
-persons may not follow any more. If a check fails or takes long, no stream ends. Otherwise, an
-outage of the database would make all pages reconnect at once. Until a check succeeds again, the
+persons may not follow any more. If a check fails or takes long, no stream ends. If streams ended,
+an outage of the database would make all pages reconnect at once. Until a check succeeds again, the
 streams send neither figures nor the event `age`. A page shows Offline after 4 s without this event.
 """
 

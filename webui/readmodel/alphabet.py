@@ -8,7 +8,7 @@ Postgres compares texts by the code points of their characters, because its loca
 def alphabetic(name: str) -> str:
     """Return an SQL expression by whose value lists sort names; `name` is the SQL of a name.
 
-    The value is the name without accents and capital letters, and with `ss` for `ß`. It has at most
+    The value is the name in lower case, without accents, and with `ss` for `ß`. It has at most
     200 characters, so that it fits in the URL of a page. The search removes accents by the same
     rule (`retail.search_words`, `webui.readmodel.product_search.words_of`).
 

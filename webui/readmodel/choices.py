@@ -16,7 +16,7 @@ class Choice:
 
 
 def locations() -> list[Choice]:
-    """Return the locations of the person's scope that have a name, ordered by code."""
+    """Return the person's locations that have a name, ordered by code."""
     return select("SELECT code, name FROM retail.location ORDER BY code", {}, Choice)
 
 
@@ -26,7 +26,7 @@ def store_names() -> dict[str, str]:
 
 
 def partners() -> list[Choice]:
-    """Return all locations that have a name, also those outside of the person's scope.
+    """Return all locations that have a name, also those that the person doesn't work for.
 
     The form of a transfer offers them as source and destination.
     """

@@ -1,7 +1,8 @@
 """Queries of the page *Demand health*: quality of demand estimates, unsuitable demand methods.
 
-A key's demand is intermittent if days pass between its selling days. The method `tsb` suits
-intermittent demand, and `ewma` steady demand. `inventory.reports.demand_health` has the limits.
+A key's demand is intermittent if the mean time between its selling days reaches a limit
+(`inventory.reports.demand_health`). The method `tsb` suits intermittent demand, and `ewma` steady
+demand.
 """
 
 from dataclasses import dataclass

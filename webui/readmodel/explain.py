@@ -1,7 +1,8 @@
 """Queries that explain a figure of stock: the facts of one key in business order.
 
-The database function `retail.stock_facts` computes the running sum, without any code of the
-workers. The pages compare this sum with the figure of the workers. A difference reveals a defect.
+The database function `retail.stock_facts` computes on-hand after each fact as a running sum,
+without any code of the workers. The pages compare this sum with the figure of the workers. A
+difference reveals a defect.
 """
 
 from collections.abc import Sequence
@@ -123,7 +124,7 @@ def stock_facts(inv_key: str) -> StockFacts:
 
 @dataclass(frozen=True, slots=True)
 class _Author:
-    """A row of the ledger, and the person who wrote it; None for a program."""
+    """A row of the ledger, and the person who wrote it. `actor` is None if a program wrote it."""
 
     table_name: str
     row_id: int
@@ -255,7 +256,7 @@ class LookupHints:
 
 
 def lookup_hints(location: str, sku: str) -> LookupHints:
-    """Return help for an unknown key, without locations outside the person's scope."""
+    """Return help for an unknown key. Leave out locations that the person doesn't work for."""
     sql = "SELECT * FROM retail.whereabouts(%(location)s, %(sku)s)"
     asked = {"location": location, "sku": sku}
     found = select_one(sql, asked, LookupHints) or LookupHints(False, [], [], [])  # noqa: FBT003 -- an empty answer

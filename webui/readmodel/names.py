@@ -1,6 +1,6 @@
 """Names of items, stores and suppliers, for headings and for messages to staff.
 
-Each function returns the code itself if it has no name.
+For a code without a name, each function returns the code itself.
 """
 
 from typing import Final

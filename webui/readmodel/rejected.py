@@ -86,7 +86,7 @@ class RejectedFilter:
 
 @dataclass(frozen=True, slots=True)
 class ReasonCount:
-    """The number of waiting records of one reason. All reasons together count at most 1,000."""
+    """The number of waiting records of one reason. Over all reasons, at most 1,000 are counted."""
 
     reason: str
     records: int

@@ -135,7 +135,7 @@ def stock_page(
 ) -> StockPage:
     """Return at most `rows` rows after `place`, or before `place` if it is `backwards`.
 
-    Rows with the same value are ordered by location and SKU.
+    Rows with the same value in the sorted column are ordered by location and SKU.
     """
     where, parameters = conditions(filters)
     descends = order.descending != place.backwards

@@ -16,9 +16,9 @@ _ESCAPED: Final = re.compile(r"~(2E|2F|7E)")
 class CodeConverter:
     """Converts a code to one segment of a path, and back.
 
-    A plain `/` is accepted too: `/items/L/a/b` leads to the same page as `/items/L/a~2Fb`. But a
-    plain `/` leads to another page if another route matches, for example for the prices of the SKU
-    `x/change`.
+    A plain `/` is accepted too: `/items/L/a/b` leads to the same page as `/items/L/a~2Fb`. But if
+    another route matches, a plain `/` leads to another page: `/prices/items/L/x/change` changes the
+    price of `x`, and doesn't show the prices of the SKU `x/change`.
     """
 
     regex = r"[\s\S]+"

@@ -32,7 +32,7 @@ def item_from_query(request: HttpRequest) -> Typed:
 
 
 def changed_text(columns: Collection[str]) -> str:
-    """Return the message that names the changed columns, or that nothing changed."""
+    """Return the message that names the changed columns, or the message that nothing changed."""
     return (
         gettext("Changed: %(columns)s.") % {"columns": names_text(columns, translate)}
         if columns

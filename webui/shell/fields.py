@@ -150,7 +150,7 @@ class WholeNumberField(SyntaxField):
 class MoneyField(SyntaxField):
     """An amount like `6`, `6.49` or `1,234.50`, in minor units within [low, high].
 
-    Commas are accepted only where `money_text` would write them. `6,49` and `6,495` are refused,
+    A text with a comma must be exactly as `money_text` writes it. `6,49` and `6,495` are refused,
     because in many countries a comma is the decimal separator.
     """
 
@@ -232,7 +232,7 @@ class DayField(SyntaxField):
 
 
 class MomentField(SyntaxField):
-    """A time as a `datetime-local` input sends it; without a UTC offset, by the stores' clock.
+    """A time as a `datetime-local` input sends it; by the stores' clock if it has no UTC offset.
 
     The value is in UTC. A time that the clock skips in spring is refused. A time that the clock
     shows twice in autumn is read as the first of the two.

@@ -153,7 +153,7 @@ def start_of(given: str) -> int:
 
 
 def numbered_pages(query: Mapping[str, object], *, start: int, rows: int, has_more: bool) -> Pages:
-    """Return the URLs around the page that skips `start` rows and shows `rows` rows."""
+    """Return the URLs of the first, previous and next page; the shown page skips `start` rows."""
     before = max(0, start - rows)
     return Pages(
         first=address(query) if before else "",

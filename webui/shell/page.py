@@ -73,7 +73,7 @@ OF_COMPANY: Final = frozenset({"admin:index", "history"})
 
 @dataclass(frozen=True, slots=True)
 class Tab:
-    """One entry of the navigation. `key` opens it after "g"; `group` is the heading above it."""
+    """One entry of the navigation. "g" and then `key` open it; `group` is the heading above it."""
 
     name: str
     label: str

@@ -2,7 +2,8 @@
 
 Services name stores, suppliers and items by code, for programs and the API. Pages show names. So
 this module replaces codes by names, in the values of a `Message` and in the refused value of a
-field. The keys of `_NAMES` are the names of such values and fields. An unknown code stays as it is.
+field. The keys of `_NAMES` name the values and fields that contain codes. An unknown code stays as
+it is.
 """
 
 from collections.abc import Callable, Mapping

@@ -2,8 +2,8 @@
 
 The audit log has the actions. The process `prover` writes the list of the prepared questions into
 Postgres, and the process `automation` the names of its jobs. Pages can't import `analytics` and
-`ledger.automation`, which define questions, answers and jobs. So tests compare these lists with the
-definitions.
+`ledger.automation`, which define questions, answers and jobs. So this module lists them again, and
+tests compare its lists with the definitions.
 """
 
 from typing import Final

@@ -39,7 +39,7 @@ log = structlog.get_logger(__name__)
 @require_GET
 @requires(SEE)
 def system(request: HttpRequest) -> HttpResponse:
-    """Show each process from Postgres to the pages with lag and last error, and the alarms."""
+    """Show each stage from Postgres to the pages with lag and last error, and the alarms."""
     return render_page(request, "system/overview.html", {"seen": overview()})
 
 
@@ -63,7 +63,7 @@ def workers(request: HttpRequest) -> HttpResponse:
 @require_GET
 @requires(SEE)
 def demand(request: HttpRequest) -> HttpResponse:
-    """Show how many items have each state of the demand estimate, and suggest better methods."""
+    """Count items by state of their demand estimate; list those with an unsuitable method."""
     location = request.GET.get("location", "")[:24]
     now_us = us_of(database_now())
     context = {

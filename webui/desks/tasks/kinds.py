@@ -1,4 +1,4 @@
-"""The text of each kind of task, and the page that resolves it."""
+"""The text of each kind of task, and the page on which people resolve tasks of this kind."""
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
@@ -59,7 +59,7 @@ class Kind:
 
 
 def _desk(name: str, query: Callable[[Task], dict[str, str]]) -> Callable[[Task], str]:
-    """Return a function that returns the URL of a desk, filtered for a task."""
+    """Return a function that returns, for a task, a desk's URL with the filters `query(task)`."""
 
     def page(task: Task) -> str:
         try:

@@ -55,7 +55,7 @@ class ListedTask(Task):
 
 
 def task_page(task_filter: TaskFilter, place: Place, *, roles: Sequence[str]) -> Page[ListedTask]:
-    """Return one page of the open tasks. `roles` has all roles, in their order in the list."""
+    """Return one page of the open tasks. `roles` has all roles in their sort order."""
     where, given = conditions(task_filter)
     numbered = f"""(
         SELECT t.*, p.name, lo.name AS store, row_number() OVER (

@@ -21,8 +21,8 @@ class TransferRow:
     """One transfer, from both of its rows; `mark` is its value in the sorted column.
 
     `due_by` is the day by which the rule for stuck transfers expects the receipt. `is_correctable`
-    is True if the person may correct the receipt. `is_asked_by_reader` is True if the person has
-    planned the transfer and it isn't shipped yet.
+    is True if the person who sees the page may correct the receipt. `is_asked_by_reader` is True if
+    this person has planned the transfer and it isn't shipped yet.
     """
 
     out_id: int

@@ -1,4 +1,4 @@
-"""Pages for transfers: request units, ship them, receive them, each step at its location."""
+"""Pages for transfers: a destination requests and receives units, and the source ships them."""
 
 import json
 from collections.abc import Sequence
