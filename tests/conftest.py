@@ -78,7 +78,7 @@ def pytest_collection() -> Generator[None, object, object]:
 def reset_language() -> Iterator[None]:
     """Deactivate the language of the test's last request, which Django keeps for the thread.
 
-    Otherwise a test that calls a function of a page would get texts in this language.
+    Otherwise a later test that calls a function of a page would get texts in this language.
     """
     yield
     if django_settings.configured:
@@ -94,17 +94,18 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> OneStack:
-    """Run all tests of the shared stack in one process; distribute the other files."""
+    """Run all tests of the shared stack in one process; distribute the files of all other tests."""
     return OneStack(config, log)
 
 
-# Modules that write thousands of records to the shared stack. They run last, because every
-# recomputation after them would fold these records too.
+# Modules that write thousands of records to the shared stack. They run after all other modules
+# without a browser, because every
+# recomputation after them would fold these records, too.
 WRITING = frozenset({"test_elastic", "test_faults", "test_workers"})
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run tests with services last, and browser tests at their end.
+    """Run tests without services first, then tests with services, then browser tests.
 
     Playwright leaves a running event loop, which disturbs tests that start one.
     """

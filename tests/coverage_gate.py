@@ -3,7 +3,8 @@
 `pytest --gates rules` (`make check`) measures the rules and contracts only, `--gates all`
 (`make soak`) everything. The measurement is a part of pytest instead of `coverage run` around it.
 So the report is there before pytest's summary, and each run has its own files. If several processes
-share the tests, each one measures its own part and the first one judges the total.
+share the tests, each one measures its own part. The process that started the others judges the
+total.
 
 Generated cases, simulations and comparisons with the second model are not measured: the result must
 not depend on a random draw, and tracing lines makes them three to ten times slower. Each defect
@@ -100,10 +101,11 @@ class Share:
 
 
 def combined(whole: Coverage, folder: Path) -> Coverage:
-    """Return `whole` with the files of all processes from `folder`.
+    """Return `whole` with the measurements of all processes from the files in `folder`.
 
-    A child process that ends meanwhile renames its file, and coverage warns that the file is gone.
-    The next pass reads the renamed file. The last pass finds no new file.
+    Read the folder again until a pass finds no new file. A child process that ends meanwhile
+    renames its file, and coverage warns that the file is gone. The next pass reads the renamed
+    file.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CoverageWarning)

@@ -105,7 +105,7 @@ def begun(workers: int, place: Path) -> subprocess.Popen[str]:
 
 
 def members(group: int) -> list[int]:
-    """Return the living processes of a group."""
+    """Return the pids of the living processes of a process group."""
     found = []
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -148,7 +148,7 @@ def test_a_run_that_is_cut_off_says_how_far_it_came_and_leaves_no_process(
 def test_a_signal_in_a_destructor_ends_the_run(
     monkeypatch: pytest.MonkeyPatch, number: signal.Signals
 ) -> None:
-    """Python only prints an exception of a destructor, and continues."""
+    """If a destructor raises an exception, Python only prints it and continues."""
 
     def interrupted(_batch: tuple[int, int]) -> list[int]:
         ended = weakref.finalize({1}, lambda: os.kill(os.getpid(), number))

@@ -98,7 +98,7 @@ def open_files_at_most(number: int) -> Iterator[None]:
 
 
 class OneStream(BaseHTTPRequestHandler):
-    """Open the first stream, and answer 503 to others."""
+    """Open the first stream, and answer 503 to each later request."""
 
     opened = count()
 

@@ -13,7 +13,7 @@ NAMED = ("properties", "$defs")  # may grow: a new field is optional while `requ
 
 
 def breaks(older: Any, newer: Any, path: str = "$") -> Iterator[str]:
-    """Yield every path at which `newer` is not `older` with optional fields added."""
+    """Yield every path at which `newer` differs from `older` by more than added optional fields."""
     if isinstance(older, dict) and isinstance(newer, dict):
         yield from _breaks_of_object(older, newer, path)
     elif older != newer:

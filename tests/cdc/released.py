@@ -16,7 +16,7 @@ _NAMED = ("properties", "$defs")  # their keys are names of fields and definitio
 
 
 def schema_hashes(directory: Path = SCHEMAS) -> Mapping[str, str]:
-    """Return the SHA-256 of each schema without its texts, by file name."""
+    """Return the SHA-256 of each schema without titles and descriptions, by file name."""
     return {file.name: _hash(file.read_bytes()) for file in sorted(directory.glob("*.json"))}
 
 

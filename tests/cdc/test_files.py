@@ -1,4 +1,4 @@
-"""Files with a schema and a version. Files of another version are refused with the next step."""
+"""Files with a schema and a version. The refusal of an unknown version names the next step."""
 
 import json
 import re

@@ -192,7 +192,7 @@ OLDER = {
 
 
 def edited(path: str, value: Any) -> dict[str, Any]:
-    """Return `OLDER` as version 2 with one edit. None removes the entry."""
+    """Return `OLDER` as version 2 with `value` at `path`. The value None removes the entry."""
     newer: dict[str, Any] = json.loads(json.dumps(OLDER))
     newer["properties"]["schema"] = {"const": 2}
     *way, last = path.split("/")

@@ -31,7 +31,7 @@ def _answer(error: int | None) -> Future[object]:
 
 
 class Broker:
-    """An admin client whose first request for offsets fails; a real broker does so by chance."""
+    """An admin client whose first request for offsets fails, as real requests sometimes do."""
 
     def __init__(self, error: int) -> None:
         self.errors = [error, error]

@@ -1,4 +1,4 @@
-"""Shared directories if `HOME` is unset, read-only or owned by another account."""
+"""Cache directories for all clones, also if `HOME` is unset, read-only or of another account."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A supervisor's process is stopped in order, and reports in a line why it can't start."""
+"""A supervisor is asked to stop and not killed. It reports in one line why it can't start."""
 
 import os
 import signal
@@ -17,7 +17,7 @@ from tests.deploy.children import SLEEP
 def test_a_suspended_supervisor_is_asked_to_stop_and_not_killed(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A suspended process handles SIGTERM only after SIGCONT. SIGKILL would leave its services."""
+    """A suspended process handles SIGTERM only after SIGCONT. SIGKILL wouldn't end its services."""
     monkeypatch.setattr(daemon, "_STOP_S", 5.0)
     process = subprocess.Popen(SLEEP)  # noqa: S603 -- our own program
     me = identify(process.pid)

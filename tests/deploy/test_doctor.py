@@ -223,7 +223,7 @@ def test_a_closed_home_is_opened_for_its_owner_or_given_to_the_account(
 def test_a_reader_that_was_never_started_is_not_restarted(
     services, repair, tmp_path, monkeypatch
 ) -> None:
-    """`inventory up --only` leaves services out. Their rows of an earlier start remain."""
+    """`inventory up --only` leaves services out. Rows about their earlier lag remain."""
     home = Home(tmp_path)
     ended(home, **{name: ServiceRuntime(state="running") for name in services})
     urls = dict.fromkeys(("INVENTORY_KAFKA_BOOTSTRAP", "INVENTORY_READ_DATABASE_URL"), "")

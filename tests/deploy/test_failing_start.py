@@ -35,7 +35,7 @@ def home(tmp_path: Path) -> Iterator[Home]:
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
-    """Folder that the account of Postgres may enter. Pytest's own folders are closed."""
+    """Folder that the account of Postgres may enter, unlike pytest's own folders."""
     with tempfile.TemporaryDirectory() as scratch:
         Path(scratch).chmod(0o755)
         yield Path(scratch)
@@ -167,7 +167,7 @@ def test_a_container_whose_database_is_away_says_so_in_a_line(tmp_path: Path) ->
 def test_a_container_names_its_own_command_after_a_failed_migration(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`inventory logs` doesn't know the log `migrate`, so the message ends with its last lines."""
+    """`inventory logs` doesn't know the log `migrate`, so the message has the log's last lines."""
     roles = ("POSTGRES", "RETAIL_OWNER", "APP_RW", "SINK_RW", "ARCHIVER", "APP_RO", "CDC")
     names = [*(f"{role}_PASSWORD" for role in roles), "INVENTORY_CONNECT_PASSWORD"]
     names += ["POSTGRES_HOST", "INVENTORY_OWNER_DATABASE_URL", "INVENTORY_CONNECT_URL"]

@@ -83,7 +83,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Home]:
 @pytest.fixture
 def typed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
     def run(line: str) -> tuple[object, str]:
-        """Return the exit code and the complete output in one line."""
+        """Run a command line. Return its exit code and its output, joined into one line."""
         monkeypatch.setattr(sys, "argv", ["inventory", *line.split()])
         with pytest.raises(SystemExit) as ended:
             main()
@@ -293,7 +293,7 @@ def test_a_demo_behind_https_is_refused_before_it_starts(
 
 
 def test_where_variables_name_the_parts_no_supervisor_is_needed(home, typed, monkeypatch) -> None:
-    """As in a container: `docker compose run --rm archiver inventory backfill status`."""
+    """A container's variables do: `docker compose run --rm archiver inventory backfill status`."""
     for name in ("KAFKA_BOOTSTRAP", "READ_DATABASE_URL"):
         monkeypatch.setenv(f"INVENTORY_{name}", "postgresql://app_ro@127.0.0.1:1/retail")
 

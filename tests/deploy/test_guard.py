@@ -1,4 +1,4 @@
-"""The guard of a container repairs its child as the local supervisor does, without Docker."""
+"""The guard of a container repairs its child as the local supervisor does. No test uses Docker."""
 
 import contextlib
 import os

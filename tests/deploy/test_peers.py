@@ -1,4 +1,4 @@
-"""Environments of the bench's peers: created once, or skipped with a reason."""
+"""The bench's peers: each environment is made once; a peer without it is skipped with a reason."""
 
 import hashlib
 import os

@@ -34,7 +34,7 @@ ODD = "Läden und Kühlräume/库存/it's $HOME; %s/a=b:c"
 
 @pytest.fixture
 def shared(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Directory that every account may enter, instead of the machine's own."""
+    """Directory for copies of Postgres' programs that every account may enter."""
     with tempfile.TemporaryDirectory() as scratch:
         Path(scratch).chmod(0o755)
         monkeypatch.setattr(postgres_programs, "_SHARED", (f"{scratch}/shared",))
@@ -43,7 +43,7 @@ def shared(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 @pytest.fixture
 def closed_programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The wheel's files below a directory of mode 0700, each closed by a umask of 077."""
+    """Postgres' files, copied below a directory of mode 0700. Only their owner may read them."""
     wheel = postgres_programs.packaged().parents[2]
     site = tmp_path / "site"
     for part in (*postgres_programs._COPIED, postgres_programs._LIBRARIES):

@@ -1,4 +1,4 @@
-"""A child process is identified by pid and start time, and is killed if it ignores its signal."""
+"""A child process is identified by pid and start time, and is killed if it ignores SIGTERM."""
 
 import os
 import signal

@@ -82,7 +82,7 @@ def started(tmp_path: Path) -> int:
 
 
 def finish(prover: service.Prover, now_s: float) -> None:
-    """Step until the child has ended."""
+    """Step the prover until its child has ended."""
     deadline = time.monotonic() + 60
     while prover.detail["proving"]:
         assert time.monotonic() < deadline, "the child did not end within 60 s"

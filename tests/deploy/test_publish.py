@@ -29,7 +29,7 @@ def test_where_nothing_was_published_the_group_is_given_nothing() -> None:
 
 
 def test_a_broker_that_has_just_started_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A broker answers for no group before it has loaded its groups."""
+    """A broker answers no request about a group before it has loaded its groups."""
     monkeypatch.setattr("deploy.revisions.members._POLL_S", 0.0)
     young = [KafkaError.COORDINATOR_NOT_AVAILABLE, KafkaError.NOT_COORDINATOR]
 
@@ -58,7 +58,7 @@ def test_not_for_ever_and_not_for_any_reason(
 
 
 def test_a_run_that_another_process_uses_is_not_published(tmp_path: Path) -> None:
-    """Otherwise `discard` could move the run's files away between the check and the last record."""
+    """Otherwise `discard` could move the run's files away before the last record is published."""
     settings = Connections(home=tmp_path)
     plan = Plan("one", "local", {}, 1, logic_revision=LOGIC_REVISION, code="c", units=())
     directory = save(plan, runs_dir(settings))

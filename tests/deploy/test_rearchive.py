@@ -117,7 +117,7 @@ def test_a_lock_that_went_aside_with_its_archive_locks_nothing(
     flock = fcntl.flock
 
     def moved_meanwhile(stream: TextIO, how: int) -> None:
-        """Move the archive away after the lock was opened and before it is held."""
+        """Move the archive away after its lock file was opened and before the lock is taken."""
         archive.rename(archive.with_name("aside"))
         if made_again:
             archived(archive, generate(seed=1, records=40))

@@ -1,4 +1,4 @@
-"""The processes that execute requests of the analyst desk, and the end of a command."""
+"""Commands that execute requests of the analyst desk: arguments, output and limits."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A shadow's supervisor reports, rotates logs and refuses a second one, like the stack's."""
+"""Like the stack's, a shadow's supervisor reports, rotates logs and refuses a second supervisor."""
 
 import os
 import signal

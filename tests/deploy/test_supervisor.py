@@ -1,4 +1,4 @@
-"""Child processes are restarted with a growing delay, counted, and all ended."""
+"""Child processes are restarted with a growing delay; restarts are counted; a stop ends all."""
 
 import os
 import signal

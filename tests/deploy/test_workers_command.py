@@ -42,7 +42,7 @@ Share = Callable[[MemoryBroker], Awaitable[tuple[Worker, Worker]]]
 
 @web.middleware
 async def busy(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Answer later than peers wait, as a worker in the middle of a chunk does."""
+    """Answer later than other workers wait, as a worker in the middle of a chunk does."""
     await asyncio.sleep(2 * MAP_TIMEOUT_S)
     return await handler(request)
 

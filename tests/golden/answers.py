@@ -1,4 +1,4 @@
-"""Answers of two workers that share a log. `python -m tests.golden.answers` writes the file.
+"""Answers of two workers that share a log. `python -m tests.golden.answers` writes golden files.
 
 The lines of a version are written once, at its release, and never changed.
 """
@@ -43,7 +43,7 @@ async def _round(found: Fleet):
 
 
 def main() -> None:
-    """Write the files of a version that has none yet."""
+    """Write the file of each kind of answer whose present version has none yet."""
     lines: dict[str, list[bytes]] = defaultdict(list)
     for kind, content in asked():
         if content not in lines[kind]:

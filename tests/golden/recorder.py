@@ -158,7 +158,7 @@ def record(settings: Connections, *, timeout: float = 30.0) -> dict[str, Golden]
 
 
 def kept() -> dict[str, Golden]:
-    """Return the committed messages by `table.op`."""
+    """Return the messages of the repository's golden files by `table.op`."""
     files = sorted(HERE.glob("*.json"))
     return {file.stem: Golden(**json.loads(file.read_text(encoding="utf-8"))) for file in files}
 

@@ -113,7 +113,7 @@ def kept_state(kind: str, version: int) -> list[bytes]:
 
 
 def main() -> None:
-    """Write the files of a version that has none yet."""
+    """Write the file of each kind of record whose present version has none yet."""
     found: dict[str, list[bytes]] = defaultdict(list)
     for seed in SEEDS:
         for kind, content in written(seed):
@@ -128,7 +128,7 @@ def main() -> None:
 
 
 def _diverse(records: Iterable[bytes]) -> list[bytes]:
-    """Return a few records that differ in their non-empty fields, the shortest of each sort."""
+    """Return a few records with different sets of non-empty fields, for each set the shortest."""
     first: dict[str, bytes] = {}
     for content in sorted(set(records), key=lambda content: (len(content), content)):
         first.setdefault(_sort_of(json.loads(content)), content)

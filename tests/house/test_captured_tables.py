@@ -26,7 +26,7 @@ def by_name(table: CapturedTable) -> str:
 
 
 def columns_of_page() -> Iterator[tuple[str, list[str]]]:
-    """Yield each row of 2.6 with its table. A row that begins with … continues the one before."""
+    """Yield (table, columns) per row of 2.6. A row that begins with … continues the one before."""
     name = ""
     for first, columns in table_of_page("2.6").rows:
         name = name if first.startswith("…") else re.findall(r"`(\w+)`", first)[0]

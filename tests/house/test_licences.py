@@ -1,7 +1,7 @@
 """Installed packages have a licence from a list, read offline from their metadata.
 
 Packages that the processes import are permissive, or copyleft for their own files or library only.
-Development tools may be under the GPL: they read the sources; no product code derives from them.
+Development tools may be under the GPL: they read the sources; no product code derives from tools.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""The pure package computes with integers and gives the same result in every process."""
+"""The package `inventory` computes with integers and gives the same result in every process."""
 
 import ast
 from collections.abc import Iterator

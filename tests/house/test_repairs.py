@@ -1,4 +1,4 @@
-"""Repair commands in messages change something. Only errors of commands name one that inspects."""
+"""Repair commands change something. Only a failed command's message may name one that inspects."""
 
 import ast
 import re

@@ -33,7 +33,7 @@ def at(offset: int) -> Position:
 
 
 def stock(base: int, ranged: ItemLocation | None, **more: Any) -> ReplenishmentInputs:
-    """Return inputs with base position `base`: as on-hand, or as allocated if it is below 0."""
+    """Return inputs with base position `base`: as on-hand, or as allocated if `base` is below 0."""
     shared: dict[str, Any] = {
         "policy": ranged,
         "on_hand_units": max(0, base),
@@ -96,7 +96,7 @@ def sold_recently(units: int) -> RecentSales:
 
 
 def market(ranged: ItemLocation | None, *, old: int, step: int = 0, **more: Any) -> PricingInputs:
-    """Return inputs of a key with 1,000 units that sells one a day, for 200 days at price `old`."""
+    """Return inputs of a key: 1,000 units on hand, 1 unit sold a day, price `old` for 200 days."""
     shared: dict[str, Any] = {
         "policy": ranged,
         "timeline": (row(NOW_US - 200 * DAY_US, old, step=step),),

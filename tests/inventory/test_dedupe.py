@@ -115,7 +115,7 @@ def test_a_ring_says_where_in_the_log_it_begins() -> None:
 def test_a_ring_with_a_row_that_came_again_later_is_replayed_from_the_beginning(
     second_us: int, begins: int
 ) -> None:
-    """While a later copy is within the horizon, a replay from offset 8 would take it for new."""
+    """While the ring includes the second copy, a replay from offset 8 would take it for new."""
     ring = Ring()
     row = change(1, START_US, op="r")
     ring.admit(replace(row, offset=7))
@@ -131,7 +131,7 @@ def test_a_ring_with_a_row_that_came_again_later_is_replayed_from_the_beginning(
 
 
 def test_a_member_that_came_before_what_is_replayed_moves_the_ring_on() -> None:
-    """The replay lacks the first copies. A snapshot row (`r`) counts as later than its first."""
+    """No first copy is replayed. A snapshot row (`r`) counts as later than its first copy."""
     ring = Ring()
     ring.replay(change(1, START_US, lsn=5))
 

@@ -95,7 +95,7 @@ def test_the_reference_model_lets_it_fall_alike() -> None:
 
 
 def test_tsb_starts_with_certain_demand_unless_nothing_was_observed() -> None:
-    """The case without observations includes a removed sale whose insert was refused."""
+    """Sold units of -4 count as no demand: a sale was deleted whose insert had been refused."""
     rules = replace(HALF_DAY, trading_windows=144, is_tsb=True)
 
     starts = [learnt([(sold, 0)], rules)[0] for sold in (-4, 0, 4)]

@@ -36,7 +36,7 @@ def folded(records: list[Record]) -> tuple[Partition, list[FoldResult]]:
 
 
 def variances(state: KeyState) -> list[tuple[int, int, int]]:
-    """Return (second, id, variance) of every retained count, summed from the window rows."""
+    """Return (time in µs, id, variance) of every retained count, computed from the window rows."""
     moves = [move for row in state.windows.values() for move in row.moves.items()]
     before, since, found = state.stock.opening_units, -1, []
     for counted in state.stock.counts:

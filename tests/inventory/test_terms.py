@@ -269,7 +269,7 @@ def test_only_a_later_review_raises_the_review() -> None:
 
 @pytest.mark.domain("11.9 Evaluated")
 def test_a_price_is_evaluated_when_something_it_rests_on_moves() -> None:
-    """A price below its floor makes each evaluation visible, because it opens a proposal."""
+    """The price is below its floor, so an evaluation opens a proposal, which the test sees."""
     dear = {"cost_minor": 2000}
     for change, evaluated in (
         ({"cost_minor": 2001}, True),

@@ -36,7 +36,7 @@ def played(fold: Fold, story: Story, rows: list[Row]) -> Iterator[tuple[Row, lis
 
 
 def shown(seen: list[Seen], column: str, values: list[Any]) -> list[Any]:
-    """Return a state column after each of the last facts, as many as `values` has entries."""
+    """Return a column of the state after each of the last `len(values)` facts."""
     return [one.state[column] for one in seen][-len(values) :]
 
 

@@ -1,4 +1,4 @@
-"""Every address of the admin, for operators who work everywhere: pages and forms."""
+"""Every address of the admin, for operators who work in every store: pages and forms."""
 
 from typing import Any
 

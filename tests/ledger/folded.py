@@ -52,7 +52,7 @@ def state_after_updates(
 
 
 def state_of_history(connection: psycopg.Connection, key: str) -> KeyState:
-    """Return the state of a key: a replayed item for all facts, then with its present policy."""
+    """Return the state of a key that is replayed for all facts, then gets its present policy."""
     rows = images(connection, key)
     policy = next(image for table, image in rows if table == "item_location")
     past: Image = {**policy, "clock_mode": "replayed", "reviewed_at": None}

@@ -35,7 +35,7 @@ def logged_in(user: Any) -> Client:
 
 
 def with_static_files() -> override_settings:
-    """Let clients created inside serve the files of pages, too, like the web server."""
+    """Let test clients created in the block get static files, too, as from the web server."""
     return override_settings(MIDDLEWARE=import_module("webui.config.settings").MIDDLEWARE)
 
 

@@ -22,13 +22,13 @@ def url_names() -> set[str]:
 
 
 def rule_of(name: str) -> Any:
-    """Return the rule of an address, None if it has none."""
+    """Return the access rule of an address, None if it has none."""
     [view] = {pattern.callback for pattern in patterns() if pattern.name == name}
     return getattr(view, import_module("webui.accounts.roles").RULE, None)
 
 
 def rules_of(name: str) -> dict[str, Any]:
-    """Return the rule of each method of an address of the API, empty without any."""
+    """Return the access rule of each method of an API address; {} if the address has none."""
     [view] = {pattern.callback for pattern in patterns() if pattern.name == name}
     found: dict[str, Any] = getattr(view, import_module("webui.accounts.gate").API_RULES, {})
     return found

@@ -1,4 +1,4 @@
-"""A read model, written as the projector does, and a worker, both for the facts in Postgres."""
+"""Show a key's state to pages: in the read model, as the projector does, or from a worker."""
 
 import json
 import threading

@@ -1,7 +1,7 @@
 """Access to every address, as every role, for one's own store and for another one.
 
 Sends real requests to a real Postgres. Both stores have rows in every table that pages read. No
-answer to a person of the first store may contain a mark of the second.
+answer to a person of one store may contain a mark of the other store.
 """
 
 from collections.abc import Iterator

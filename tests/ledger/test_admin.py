@@ -1,6 +1,6 @@
-"""The admin is for operators who work in every store. It lists, deletes nothing and runs no script.
+"""The admin is for operators of every store. It deletes nothing, and loads no script of Django.
 
-Each address as each role is also in test_access_matrix.py, hostile forms in
+test_access_matrix.py also requests each address as each role. Hostile forms are in
 test_hostile_requests.py. Forms are in test_admin_forms.py.
 """
 

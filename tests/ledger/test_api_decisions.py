@@ -78,7 +78,7 @@ def test_a_reader_continues_where_it_was_and_from_the_newest(
 def test_events_get_their_places_in_the_order_of_the_commits(
     server: Any, database: str, ledger: psycopg.Connection
 ) -> None:
-    """A reader that has seen the later event can't miss the one that began earlier."""
+    """A reader of an event can't miss one whose transaction began earlier and ends later."""
     reader = program("buyer")
     with psycopg.connect(server.url("sink_rw", database)) as slow:
         reorder_proposal(slow, reorder_id="R:L|A:1-1", inv_key="L|A", sku="A")

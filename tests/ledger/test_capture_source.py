@@ -85,7 +85,7 @@ def test_a_publication_that_was_away_stays_damage_when_it_is_back(owner, ledger,
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_change_while_capture_is_being_checked_is_not_recorded(owner, ledger, change) -> None:
-    """A change after the check for damage stays damage, even if the publication is stored again."""
+    """A changed publication stays damage, even if its ids are stored after the check for damage."""
     away, back = CHANGES[change]
     with inactive_slot(ledger):
         store_publication(owner)

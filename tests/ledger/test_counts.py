@@ -41,7 +41,7 @@ def entry(sku: str = "S", units: int = 1, at: datetime | None = None) -> Entry:
 
 
 def draft(units: int, *, sku: str = "S", actor: str = "ann", at: datetime | None = None) -> int:
-    """Count one item on its own sheet, hand it in and return the draft's id."""
+    """Count one item on its own sheet, submit the sheet, and return the id of the count."""
     sheet = services.open_sheet(location="L", actor=actor)
     assert services.add_entries(sheet_id=sheet, entries=[entry(sku, units, at)], actor=actor) == ()
     (count_id,) = services.submit_sheet(sheet_id=sheet, actor=actor).count_ids

@@ -1,4 +1,4 @@
-"""Events of many proposals: one statement of the actuator writes them all at its commit."""
+"""Events of many proposals that one statement changes: a trigger writes them at the commit."""
 
 from dataclasses import replace
 from typing import Any

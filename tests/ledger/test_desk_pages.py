@@ -1,4 +1,4 @@
-"""A desk's page has the version from before its query, so it notices a change during the query."""
+"""A desk's page notices changes during its query, because its version was read before the query."""
 
 from importlib import import_module
 from typing import Any

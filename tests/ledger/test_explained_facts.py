@@ -200,7 +200,7 @@ def test_a_time_that_is_none_is_refused_by_its_option(settings: Connections) -> 
 
 @pytest.fixture
 def late_facts(ledger: psycopg.Connection) -> Iterator[None]:
-    """Write a sale of a replayed key, then three earlier ones: retained, expired, on time."""
+    """Write a replayed key's sale, then three earlier sales: late, too late to count, on time."""
     write(ledger, "item_location", **POLICY)
     for name, at in (
         ("first", NOON),

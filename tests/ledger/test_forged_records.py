@@ -56,7 +56,7 @@ STRANGE: list[tuple[str, str, dict[str, Any], int]] = [
 
 
 def written_after(table: str, key: str, row: dict[str, Any], commit_us: int) -> list[SinkRecord]:
-    """Return the records that a worker writes for a ranged, counted item and one more record."""
+    """Return a worker's output for four records: a policy, a count, this row, and a sale."""
     log = [("item_location", facts.KEY, POLICY, AT_US), ("stock_count", facts.KEY, COUNT, AT_US)]
     log += [(table, key, row, commit_us), ("sale_line", facts.KEY, SALE, AT_US + facts.SECOND_US)]
     chunk = [

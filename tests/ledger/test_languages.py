@@ -1,7 +1,8 @@
 """Pages in other languages: each visible text goes through gettext, and people choose a language.
 
-The walk requests every page in the pseudo-language of `tests.translation.pseudo`. A text without
-brackets is data, or a listed exception, or a text that no translation can reach.
+One test requests every page in the pseudo-language of `tests.translation.pseudo`, which puts each
+translated message in brackets. A text without brackets is data, or a listed exception, or a text
+that no translation can reach.
 """
 
 import re

@@ -157,7 +157,7 @@ def test_a_stream_pauses_while_the_database_is_away_and_then_goes_on_or_ends(
 
 
 def pings_alone(stream: Stream, end: bytes = b"") -> int:
-    """Return the number of pings after the last age, and before `end` if given."""
+    """Return the number of pings after the last event `age`, and before `end` if given."""
     after = stream.sent.rpartition(b"event: age")[2]
     return (after.partition(end)[0] if end else after).count(b"still here")
 

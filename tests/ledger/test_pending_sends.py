@@ -57,7 +57,7 @@ def id_of(announced: Announced) -> int:
 
 
 def let_time_pass(ledger: psycopg.Connection, seconds: int = 11) -> None:
-    """Move the deadlines of all sends back."""
+    """Make the deadlines of all sends earlier by `seconds`."""
     ledger.execute(
         "UPDATE app.pending_send SET due_at = due_at - make_interval(secs => %s)", [seconds]
     )

@@ -31,7 +31,7 @@ def item(ledger: psycopg.Connection) -> str:
 
 @pytest.fixture
 def past(ledger: psycopg.Connection) -> datetime:
-    """Write a timeline of 999, then 899, and return the start of the second."""
+    """Write a price timeline of 999, then 899. Return the time from which 899 applies."""
     began = database_now().replace(microsecond=0) - timedelta(days=10)
     write(ledger, "price_change", effective_from=began - timedelta(days=10), price_minor=999)
     write(ledger, "price_change", effective_from=began, price_minor=899, step=1)

@@ -1,4 +1,4 @@
-"""The desk of prices: its table, search, order, pages, details, changes and the stop."""
+"""The desk of prices: its table, search, order, pages, details, changes and the price stop."""
 
 import re
 from datetime import timedelta

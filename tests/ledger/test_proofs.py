@@ -1,4 +1,4 @@
-"""Recorded proofs, and the runs from which the next one may start."""
+"""Recorded proofs, and the runs from which the next proof may start."""
 
 from importlib import import_module
 from typing import Any

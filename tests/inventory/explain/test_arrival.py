@@ -1,4 +1,4 @@
-"""A line is late if its window was closed on the key's own clock (domain.md 3.2)."""
+"""A sale line is late if its window was closed by stream time at its arrival (domain.md 3.2)."""
 
 import pytest
 

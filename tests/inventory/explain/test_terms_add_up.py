@@ -48,7 +48,7 @@ def has(section: Section, name: str, part: str) -> bool:
 
 
 def check_state(state: KeyState) -> None:
-    """Assert that the sums equal the state's numbers, with and without window rows."""
+    """Assert that the explanation's sums equal the state's numbers, with and without windows."""
     for has_windows in (True, False):
         found = explained(state, has_windows=has_windows)
         assert value_of(found["stock"], "on_hand_units", SUM) == state.on_hand_units
@@ -97,7 +97,7 @@ def days_of(section: Section) -> Iterator[tuple[Line, Line]]:
 
 
 def check_decisions(folded: Applied) -> None:
-    """Assert that the new state's explanation has the values of the record's open decisions."""
+    """Assert that the explanation has the values of each open decision in the outputs."""
     for output in folded.outputs:
         found = explained(folded.state)
         match output:

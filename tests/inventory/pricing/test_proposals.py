@@ -27,7 +27,7 @@ BUSY = {"rate_micro": 50_000_000}
 
 
 class Key:
-    """A priced key, record by record; the first record opens a proposal of 849."""
+    """The price proposal of a key after each record. The first record opens a proposal of 849."""
 
     def __init__(self, ranged=None):
         self.ranged = ranged or priced()
@@ -257,7 +257,7 @@ def test_an_open_proposal_without_an_output_is_a_defect():
 
 @st.composite
 def price_policies(draw):
-    """Draw policies with close bounds, so that each bound applies now and then."""
+    """Draw policies whose bounds lie close together, so that each bound applies now and then."""
     regular = draw(st.integers(500, 3000))
     return priced(
         regular_minor=regular,

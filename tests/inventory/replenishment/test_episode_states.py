@@ -20,7 +20,7 @@ def open_key():
 
 
 def held_key(state):
-    """Return a key in the hold `state`, which began at B = 20. A snooze lasts two days."""
+    """Return a key whose hold `state` began at B = 20. A snooze lasts two days."""
     key = open_key()
     if state == "held-short":
         key.record(3, 20, answered_ids=(FIRST,))
