@@ -98,9 +98,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> OneStac
     return OneStack(config, log)
 
 
-# Modules that write thousands of records to the shared stack. They run after all other modules
-# without a browser, because every
-# recomputation after them would fold these records, too.
+# Modules that write thousands of records to the shared stack. Of the tests without a browser, they
+# run last, because every recomputation after them would fold these records, too.
 WRITING = frozenset({"test_elastic", "test_faults", "test_workers"})
 
 

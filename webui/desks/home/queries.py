@@ -15,7 +15,7 @@ from webui.desks.orders.lines import OPEN_UNITS_SQL
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """Waiting work of one kind: items, urgent items, money, and the time of the oldest item.
+    """Waiting work of one kind: numbers of items and of urgent ones, money, time of the oldest.
 
     `money_minor` is in minor units; None if the cost of an item is unknown or the work has no cost.
     """

@@ -49,5 +49,5 @@ class Waiting:
 
 
 def ranked(lines: Iterable[Waiting]) -> list[Waiting]:
-    """Return the most urgent lines first. Equal urgencies are ordered by money, then by items."""
+    """Return the lines, most urgent first; equal urgencies by most money, then by most items."""
     return sorted(lines, key=lambda line: (line.urgency, -(line.money_minor or 0), -line.items))

@@ -112,6 +112,6 @@ def csv_text(header: Header, lines: Sequence[Line], by: Buyer, codes: Codes) -> 
 
 
 def file_name(order_ref: str) -> str:
-    """Return the file name `REFERENCE.csv`; all but ASCII letters, digits, - and _ become -."""
+    """Return the file name `REFERENCE.csv`; characters except A-Z, a-z, 0-9, - and _ become -."""
     kept = "".join(c if c.isascii() and (c.isalnum() or c in "-_") else "-" for c in order_ref)
     return f"{kept or 'order'}.csv"

@@ -93,7 +93,7 @@ class LateLine(Line):
 class Totals:
     """Sums over the orders or late lines of all pages, but at most over the first 10,001.
 
-    `without_value` counts the rows without a known cost, which `value_minor` leaves out. `late`
+    `without_value` counts the rows of unknown cost; `value_minor` leaves out these rows. `late`
     counts the orders with an overdue line, or the late lines.
     """
 

@@ -57,7 +57,7 @@ class Header:
 
 
 def header(order_ref: str) -> Header | None:
-    """Return the header of an order, or None if it has no line."""
+    """Return the header of an order, or None if the order has no line."""
     return select_one(
         """SELECT l.order_ref, l.supplier, coalesce(su.name, l.supplier) AS supplier_name,
                   coalesce(su.email, '') AS supplier_email,
@@ -105,7 +105,7 @@ class HistoryEntry:
 
 
 def _number_text(name: str, value: object) -> str:
-    """Return a number of an entry, or its change: `units 12`, `value €30.00`, `received 5 to 7`."""
+    """Return an entry's number or its change: `units 12`, `value €30.00`, `received 5 to 7`."""
     words = gettext(name.removesuffix("_minor").replace("_", " "))
     if isinstance(value, list):
         return f"{words} {' to '.join(map(str, value))}"

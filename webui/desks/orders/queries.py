@@ -124,7 +124,7 @@ def conditions(filters: Filters) -> tuple[str, dict[str, Any]]:
 
 
 def orders(filters: Filters, *, before: int | None = None) -> list[OrderRow]:
-    """Return up to 51 orders, newest first: one more than a page, to show if more follow.
+    """Return up to 51 orders, newest first: one more than a page, to show whether more follow.
 
     With `before`, return only orders whose `last_id` (id of the newest line) is lower.
     """
@@ -138,7 +138,8 @@ def orders(filters: Filters, *, before: int | None = None) -> list[OrderRow]:
 def orders_sql(view: str, where: str, rest: str) -> str:
     """Return SQL that selects the columns of `OrderRow` for the orders of a view.
 
-    An order is selected if a line fulfils `where`. `rest` is appended to the HAVING clause.
+    An order is selected if one of its lines fulfils `where`. `rest` is appended to the HAVING
+    clause.
     """
     return f"""
         WITH wanted AS (

@@ -83,7 +83,7 @@ def _list(
 def _view(name: str, filters: Filters, totals: listing.Totals) -> dict[str, Any]:
     """Return a tab as {"name": …, "count": …}: the view and its number of rows.
 
-    Only the shown tab and the tabs draft and overdue have a number; else it is None.
+    Only the shown tab and the tabs draft and overdue have a number; other tabs have None.
     """
     counted = None
     if name == filters.view:
@@ -285,7 +285,7 @@ def act(request: HttpRequest) -> HttpResponse:
 @require_GET
 @requires(SEE_ORDERS)
 def document(request: HttpRequest) -> HttpResponse:
-    """Show an order as a page to print and send, or several if the query has several `ref`."""
+    """Show an order as a page to print and send, or several orders if the URL has several."""
     refs = [ref[:LONGEST_REF] for ref in request.GET.getlist("ref")[:MOST_ORDERS]]
     papers = [_paper(*_document(ref)) for ref in refs or [""]]
     return render(request, "orders/document.html", {"papers": papers, "buyer": buyer()})

@@ -1,4 +1,4 @@
-"""Limits of managing accounts.
+"""Rules about the accounts that a person may manage, and the roles and stores they may give.
 
 Operators who work in every store manage all accounts. Everyone else manages only the staff of their
 own stores.
@@ -51,9 +51,9 @@ class AccountManager:
     def require_reset(self) -> None:
         """Raise PermissionDenied unless this person may remove another person's second factor.
 
-        A manager may not. Otherwise a manager could remove the second factor of one of their staff,
-        invite this account again, and log in with the link. Then one person could count with the
-        account of the staff, and approve the count as manager.
+        Only an operator who works in every store may. Otherwise a store's manager could remove the
+        second factor of one of their staff, invite this account again, and log in with the link.
+        Then one person could count with that account, and approve the count as manager.
         """
         if not self.manages_all:
             message = gettext_noop(

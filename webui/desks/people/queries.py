@@ -52,7 +52,7 @@ class Refused(Refusal):
 
 @dataclass(frozen=True, slots=True)
 class RefusedFilters:
-    """Account and day of the list. An empty account means all accounts; None means all days."""
+    """Account and day of the list. Empty `account`: all accounts; `on` is None: all days."""
 
     account: str
     on: date | None
@@ -66,7 +66,7 @@ class RefusedFilters:
 
 
 def refused_requests(filters: RefusedFilters, *, before: int | None) -> list[Refused]:
-    """Return up to 51 refusals, newest first: one more than a page, to show if more follow.
+    """Return up to 51 refusals, newest first: one more than a page, to show whether more follow.
 
     With `before`, return only refusals with a lower id.
     """

@@ -66,7 +66,7 @@ def _show(
 
 
 def _fits(person: Person, text: str) -> bool:
-    """Return True if the name, a role or a store contains the text."""
+    """Return True if the person's name, roles or stores contain the text."""
     return text.lower() in f"{person.name} {' '.join(person.roles)} {person.places.text}".lower()
 
 

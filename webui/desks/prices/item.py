@@ -123,7 +123,7 @@ def _execute(command: Command, location: str, sku: str) -> str:
 
 
 def _written(price_id: int) -> str:
-    """Return the message about a written price. It names a scheduled price that replaces it."""
+    """Return the message about a written price and a scheduled price that will replace it."""
     message = gettext("Written: the price applies from the next ten-minute window on.")
     following = following_price(price_id)
     if following is None:

@@ -110,8 +110,8 @@ def prior_prices(inv_key: str, *, prior_rule: str) -> dict[int, int | None]:
     """Return {row id: prior price} for the reductions among the newest 200 rows of the timeline.
 
     The prior price is the lowest price of the 30 days before the reduction, in minor units. With
-    the rule `progressive`, these are the days before the first of several reductions in a row. The
-    prior price is None if no price was in force in these days.
+    the rule `progressive`, these are the 30 days before the first of several reductions in a row.
+    The prior price is None if no price was in force in these days.
     """
     whole = timeline(inv_key)
     found = {}

@@ -26,15 +26,15 @@ def _days(column: str, label: str, *used: Use) -> Field:
 
 
 def _in(families: Iterable[Family], **others: str) -> Use:
-    """Return the condition: the family is in `families`, and other fields have these values."""
+    """Return the condition: the family is in `families`, and other fields are as in `others`."""
     codes = tuple(family.code for family in families)
     return {"replenish_family": codes, **{name: (value,) for name, value in others.items()}}
 
 
 def _read(column: str, **others: str) -> tuple[Use, ...]:
-    """Return conditions for `Field.used`. The rules read the column if one of them is true.
+    """Return conditions for `Field.used`. If one condition is true, the rules read the column.
 
-    `others` are values that other fields must also have.
+    In each condition, other fields must also have the values in `others`.
     """
     typed = [family for family in _ORDERING if column in family.typed]
     uses = (

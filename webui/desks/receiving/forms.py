@@ -149,7 +149,7 @@ class ExpectedDelivery:
 def expected_rows(lines: Iterable[Line], announced: Iterable[Announced]) -> list[ExpectedDelivery]:
     """Return one row per announced delivery. A line without one has one row for its open units.
 
-    Draft lines have no row, and neither have lines without announced deliveries and open units.
+    Draft lines have no row. Nor has a line that has no announced delivery and no open units.
     """
     of_line: dict[int, list[Announced]] = {}
     for goods in announced:
@@ -171,7 +171,7 @@ def shown_rows(typed: Typed, lines: Iterable[Line]) -> list[ExpectedDelivery]:
     """Return the rows that the form was rendered with, even if the order has changed since.
 
     Only rows that a person has seen can be accepted as expected. If another person has received a
-    row in the meantime, the service refuses it, because the open units have changed.
+    row in the meantime, the ledger refuses this row, because its open units have changed.
     """
     known = {line.id: line for line in lines}
     found = []
@@ -201,8 +201,8 @@ def kept_rows(
 ) -> list[TypedRow]:
     """Return the current rows, each with the input that a person typed in it before a refusal.
 
-    If the row of an input no longer exists, the input moves to the first row of its order line if
-    that row has no input. If the line has no row, the input gets a new row.
+    If the row of an input no longer exists, the input moves to the first row of its order line,
+    unless that row has an input of its own. If the line has no row, the input gets a new row.
     """
     left = {
         name.removeprefix("shown-"): _typed(name.removeprefix("shown-"), typed)

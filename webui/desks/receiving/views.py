@@ -44,7 +44,7 @@ PAGE_ROWS = 100
 @require_GET
 @requires(RECEIVE)
 def receiving(request: HttpRequest) -> HttpResponse:
-    """Show orders with open units, earliest due first; redirect if the search finds exactly one."""
+    """Show orders with open units, earliest due first; if a search finds one, redirect to it."""
     given = {
         "location": request.GET.get("location", "")[:24],
         "text": request.GET.get("q", "").strip()[:LONGEST_REF],

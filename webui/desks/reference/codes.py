@@ -28,7 +28,7 @@ class GtinForm(ReferenceForm):
         fields = ("code", "sku", "pack_units", "is_active")
 
     def clean_code(self) -> str:
-        """Return a GTIN with 14 digits. Return any other text unchanged: the service refuses it."""
+        """Return a GTIN as 14 digits. Return any other text unchanged: the service refuses it."""
         return gtin14_or(digits_in(self.cleaned_data["code"]))
 
 

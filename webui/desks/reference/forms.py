@@ -32,8 +32,8 @@ class ReferenceForm(_Form):
     def validate_unique(self) -> None:
         """Do nothing, because the service checks uniqueness.
 
-        The second click of a double click sends the same values again, which the service
-        recognises. A check here would refuse them, because the first click has added them.
+        The second click of a double click sends the form again, and the service recognises the
+        repetition. A check here would refuse it, because the first click has added the row.
         """
 
     @override

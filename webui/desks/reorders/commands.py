@@ -118,7 +118,7 @@ def _ordered_text(outcome: Ordered | OrderedBefore) -> str:
 
 
 def _transferred(command: Command) -> str:
-    """Plan a transfer from another location that covers the need; return the message."""
+    """Plan a transfer that covers the need with units of another location; return the message."""
     route = RouteForm(command.typed).route()
     planned = plan_transfer(
         route=route,

@@ -125,7 +125,7 @@ class PicksForm(PageForm):
         return any(text.partition("@")[2] == reorder_id for text in self.ticked)
 
     def units_in_packs(self, reorder_id: str, pack: int) -> int | None:
-        """Return the typed packs of a need times `pack`; None for all but a whole number from 1."""
+        """Return a need's typed packs times `pack`; None if they aren't a whole number above 0."""
         text = self.packs.get(reorder_id, "")
         return pack * int(text) if _is_count(text) else None
 
@@ -143,7 +143,7 @@ class PicksForm(PageForm):
         """Return (needs with their typed units, needs whose packs are refused).
 
         A need without an input for packs keeps its proposed units. Packs are refused if the typed
-        text isn't a whole number from 1.
+        text isn't a whole number above 0.
         """
         packs, meant = self._packs(), self.cleaned()["meant"]
         good: list[ApproveReorder] = []

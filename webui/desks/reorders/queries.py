@@ -51,7 +51,7 @@ def overview(*, view: str, location: str, supplier: str, most: int) -> Overview:
     """Return the overview of one view with these filters.
 
     The numbers of needs are capped at `most`, and the number of draft orders at 1,000. One
-    statement fetches all values, which saves a round trip to Postgres for each value.
+    statement fetches all values, in one round trip to Postgres instead of one for each value.
     """
     total = selectors.counted_reorders(view=view, location=location, supplier=supplier, most=most)
     parts = {

@@ -104,9 +104,9 @@ class Total:
 class Wanted:
     """A page of the table: view, filters, sort and position.
 
-    A sort that begins with `-` is descending. `after` is the cursor of the row before the page, or
-    `before` that of the row after it. Without a cursor, this is the first page, with needs of every
-    section.
+    A sort that begins with `-` is descending. The page begins after the row with the cursor
+    `after`, or ends before the row with the cursor `before`. Without a cursor, this is the first
+    page, with needs of every section.
     """
 
     view: str
@@ -246,7 +246,7 @@ class _Chosen:
 
     @property
     def total(self) -> Total:
-        """The total without the ids."""
+        """The total of the section, without the ids of its needs."""
         return Total(self.section, self.needs, self.value_minor)
 
 
@@ -310,9 +310,9 @@ def need_page(wanted: Wanted, rows: int) -> NeedPage:
 
 
 def _needs(ids: Sequence[str], wanted: Wanted, order: _Order) -> list[NeedRow]:
-    """Return the rows of these needs in the order of the page.
+    """Return the rows of these needs in the order of the page, reversed if `order.is_back`.
 
-    Leave out needs that left the view between the two queries.
+    Leave out needs that have left the view since another query found `ids`.
     """
     where, given = _conditions(wanted)
     columns = _COLUMNS.format(section=order.section, value=order.value)

@@ -137,8 +137,8 @@ def _named(item: dict[str, Any]) -> dict[str, Any]:
 def sends_of(person: str) -> Sequence[Send]:
     """Return up to 5 sends, newest first: waiting sends of all people, and ended ones of `person`.
 
-    Ended sends are left out if they were undone, ended more than a day ago, or if the person has
-    closed the notice.
+    An ended send is left out if it was undone, if it ended more than a day ago, or if the person
+    has closed its notice.
     """
     return select(_SENDS, {"person": person}, Send)
 

@@ -61,7 +61,7 @@ class FactPage:
 
 
 def fact_page(inv_key: str, to: int | None = None) -> FactPage:
-    """Return up to 25 facts in business order, which end with the fact number `to`.
+    """Return up to 25 facts, ordered by business time; the last one is the fact number `to`.
 
     The first fact of the key has number 1. Without `to`, the page ends with the newest fact.
     """

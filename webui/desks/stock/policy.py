@@ -1,7 +1,8 @@
 """The policy of an item on its page, with a form for some of its columns.
 
 People with the right *manage orders* set the value up to which rules may order. People with the
-right *decide prices* set if rules write prices. The page shows all other columns without a form.
+right *decide prices* set whether rules write prices, and the largest change that a rule may
+approve. The page shows all other columns without a form.
 """
 
 from typing import Any, Final

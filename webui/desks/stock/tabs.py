@@ -39,7 +39,7 @@ class Shown:
     """The data of a key that its page shows.
 
     `level` is the key's row of the read model. `page` has some of its facts. `live` is the worker's
-    answer with its state.
+    answer with the state of the key.
     """
 
     inv_key: str

@@ -14,7 +14,7 @@ CENTIDAYS_A_DAY: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """The number of receipts whose lead time has the same number of full days.
+    """The number of receipts whose lead time has a certain number of full days, for example 3.
 
     The last bar may also have all receipts with longer lead times. `x`, `y` and `height` are in SVG
     units.

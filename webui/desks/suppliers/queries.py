@@ -39,9 +39,9 @@ class DayBox:
 class ShownTerms:
     """The stored terms, and the texts in the fields of the form.
 
-    After a refusal, the fields have the texts that the person typed. `shown` holds the stored terms
-    as JSON, also after a refusal. When the form is sent, the ledger compares `shown` with its own
-    terms. So it detects a change by another person.
+    After a refusal, the fields have the texts that the person typed. `shown` holds the terms
+    that the person has seen, as JSON. When the form is sent, the ledger compares `shown` with its
+    own terms. So it detects a change by another person.
     """
 
     stored: SupplierTerms

@@ -70,7 +70,7 @@ class Alarm:
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """Rejected records without a decision: number, capped at 1,000, and time of the oldest one."""
+    """Rejected records that nobody has settled: number, at most 1,000, and time of the oldest."""
 
     records: int
     oldest: datetime | None
@@ -139,7 +139,8 @@ def of_slot(slot: Slot | None) -> list[Alarm]:
 def of_partitions(states: Sequence[str]) -> list[Alarm]:
     """Return an alarm for partitions without a worker, and one for restoring or slow ones.
 
-    `states` has the state of each partition: `ok`, `slow` or `down`.
+    `states` has the state of each partition: `ok`, `slow` (restoring, or more than 30 s behind) or
+    `down` (without a worker).
     """
     without, slow = states.count("down"), states.count("slow")
     url = reverse("workers")
@@ -160,7 +161,7 @@ def of_partitions(states: Sequence[str]) -> list[Alarm]:
 
 
 def of_proofs(proof: Proof | None, prover: Prover) -> list[Alarm]:
-    """Return an alarm if the newest proof found a difference or is older than 36 hours."""
+    """Return an alarm if the newest proof found a difference or, with proofs on, is overdue."""
     url = reverse("proofs")
     if proof is not None and not proof.is_equal:
         keys, decisions = proof.keys_differing, proof.decisions_differing
@@ -181,7 +182,7 @@ def of_proofs(proof: Proof | None, prover: Prover) -> list[Alarm]:
 
 
 def of_rejected() -> list[Alarm]:
-    """Return an alarm if rejected records wait for a decision."""
+    """Return an alarm if there are rejected records that nobody has settled."""
     found = select_one(_REJECTED, {}, Rejected)
     if found is None or not found.records:
         return []

@@ -149,7 +149,7 @@ def _text(name: str, value: object) -> str:
 
 
 def entries(wanted: AuditFilter, whose: str, actor: str, before: int | None) -> list[Entry]:
-    """Return up to 51 entries, newest first: one more than a page, to show if more follow.
+    """Return up to 51 entries, newest first: one more than a page, to show whether more follow.
 
     With `before`, return only entries with a lower id. With "mine" as `whose`, return the entries
     of `actor` at any store. Otherwise return the entries of the stores that the person may see.

@@ -35,7 +35,7 @@ def late_sales() -> LateSales:
 
 @dataclass(frozen=True, slots=True)
 class PartitionRow:
-    """One partition; its figures are None while no worker serves it.
+    """One partition. The figures that its worker reports are None while no worker serves it.
 
     `lag_text` is the time for which records wait: `0.4 s`. `age_us` is the age of the worker's
     states in µs, and `read_model_age_us` that of the read model's rows.
