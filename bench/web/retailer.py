@@ -1,6 +1,7 @@
-"""A generated retailer for the pages: its stores, its products, and the levels that keys copy.
+"""A generated retailer for the pages: stores, products, and template rows of `read_model.stock`.
 
-Everything is drawn from one seed. The same seed and number of keys give the same retailer.
+Each key gets a copy of one of the 600 template rows. The same seed, number of keys and as-of time
+give the same retailer.
 """
 
 import random

@@ -22,6 +22,7 @@ from tests.stack.running import RunningStack
 class Scene:
     """The stack and its shop.
 
+    A test causes a failure, and then runs the repair commands that `inventory doctor` prints.
     `outside` holds clean-ups of causes that no command of the project can end. They run before the
     printed commands. `beside` holds the other clean-ups. They run after the test, because the
     printed commands must work while these causes continue.
