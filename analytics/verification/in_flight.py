@@ -40,7 +40,7 @@ Image = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """End offsets of the log and a snapshot, both taken before a comparison waits."""
+    """Log end offsets and a Postgres snapshot, read before a comparison waits for the pipeline."""
 
     ends: Mapping[int, int]
     snapshot: Snapshot

@@ -18,7 +18,7 @@ NO_ORDERS = (OverlayRule((), (("replenish_family", "off"),)),)
 
 
 def records_by_key(log: Generated) -> dict[str, list[tuple[Record, Admission]]]:
-    """Return the admitted records of each key, as the archive has them."""
+    """Return each key's records in log order, each with its verdict, as the archive has them."""
     found: dict[str, list[tuple[Record, Admission]]] = {}
     for arrivals in log.log.values():
         ring = Ring()

@@ -39,7 +39,7 @@ def test_the_demo_sells_a_unit_and_sees_it_on_the_page(home: Path) -> None:
 
 
 def _check_what_waits_for_visitors(home: Path) -> None:
-    """Check that each desk has something to do, and no more than a morning's work."""
+    """Check that tasks, rejected records, needs and prices wait: a morning's work at most."""
     stack = RunningStack(Home(home), environment_of(Home(home)))
     url = stack.settings.read_database_url.get_secret_value()
     with psycopg.connect(url, autocommit=True) as connection:

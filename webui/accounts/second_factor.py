@@ -37,7 +37,7 @@ class _Stored:
 
 
 def is_required(user: User | AnonymousUser) -> bool:
-    """Return True if one of the person's roles needs a second factor."""
+    """Return True for a superuser, and for a person with a role that needs a second factor."""
     if not user.is_authenticated:
         return False
     return user.is_superuser or bool(roles_of(user) & frozenset(settings.SECOND_FACTOR_ROLES))

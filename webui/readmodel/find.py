@@ -156,7 +156,7 @@ def exact(code: str, *, mine: str) -> Card | None:
 def why_not_found(text: str) -> str:
     """Return a sentence with the reason why a code finds no item, and the next step.
 
-    Return an empty text if `text` doesn't look like a code.
+    Return an empty text if `text` is neither a known code nor a number that is wrong as a GTIN.
     """
     problem = problem_of(text, matches(text))
     if problem == UNKNOWN:

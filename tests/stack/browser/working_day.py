@@ -1,4 +1,4 @@
-"""A shop with work for each kind of input: items, an order, a changed price, a rejected record."""
+"""A shop whose orders, prices and rejected records suffice for mouse, keyboard and phone."""
 
 import time
 from dataclasses import dataclass, field

@@ -37,8 +37,8 @@ def _entry(location: str, line: str, entry_id: UUID) -> Entry:
 def explained(location: str, refused: Sequence[Refused]) -> tuple[Refused, ...]:
     """Return the refusals, changed where a line has a known item and a wrong number of units.
 
-    The changed refusal names the number. Otherwise the line `MUG-1 1O` would be refused as an
-    unknown item.
+    The changed refusal names the number. Otherwise the line `MUG-1 1O`, with the letter
+    O, would be refused as an unknown item.
     """
     return tuple(_explained(location, row) for row in refused)
 
