@@ -117,7 +117,7 @@ class Machine:
         return quantity_of(self.policy, self.levels, self.b, self.need.d)
 
     def until_now(self) -> Episode:
-        """Return the hold. A resume or a changed column that needs depend on ends it at stream time."""
+        """Return the hold. A resume or a column that needs depend on ends it at stream time."""
         if self.event.columns_changed or self.decided("resume"):
             return replace(self.episode, until=self.stream)
         return self.episode

@@ -195,5 +195,5 @@ def scope_of_caller(token: int, person_id: int) -> Scope | None:
 
 
 def all_rules(tokens: Iterable[object]) -> list[Token]:
-    """Return the `Token` objects of `tokens`: each is the scope and right that an operation needs."""
+    """Return the `Token` objects of `tokens`: each is the scope and right of an operation."""
     return [token for token in tokens if isinstance(token, Token)]
