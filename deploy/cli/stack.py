@@ -136,10 +136,7 @@ def _refuse_start_options(home: Home, current: Runtime, options: Options) -> Non
 
 
 def _start(home: Home, options: Options, workers: int | None) -> None:
-    """Start the stack and print its addresses.
-
-    If `workers` is not None, the stack runs already: change its number of workers to `workers`.
-    """
+    """Start the stack, or give a running one `workers` workers. Then print its addresses."""
     daemon.start_detached(home, options, _print_step)
     if workers is not None:
         from deploy.stack import service_commands  # noqa: PLC0415 -- only for a stack that runs already
