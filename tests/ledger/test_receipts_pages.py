@@ -164,12 +164,11 @@ def test_input_for_an_announced_delivery_that_is_gone_moves_to_its_line(
     ledger: psycopg.Connection,
 ) -> None:
     line_id, client = order(), person("associate")
-    shipment = services.ship_order_line(line_id=line_id, shipped_units=4)
-    fields = form(client, accept="typed") | {
-        f"received-{line_id}-{shipment}": "3",
-        f"reason-{line_id}-{shipment}": "short",
-    }
-    services.receive_shipment(shipment_line_id=shipment, delivered=Delivered(4), actor="bob")
+    shipments = [services.ship_order_line(line_id=line_id, shipped_units=4) for _ in range(2)]
+    fields = form(client, accept="typed")
+    for shipment in shipments:
+        fields |= {f"received-{line_id}-{shipment}": "3", f"reason-{line_id}-{shipment}": "short"}
+        services.receive_shipment(shipment_line_id=shipment, delivered=Delivered(4), actor="bob")
 
     answer = send(client, fields)
 
@@ -177,6 +176,7 @@ def test_input_for_an_announced_delivery_that_is_gone_moves_to_its_line(
     page = text(answer)
     assert "was already received: 4 units, recorded by bob" in page
     assert f'name="received-{line_id}-0" {LIMITS} value="3"' in page
+    assert "You had also filled in for S: received 3, damaged 0." in page
 
 
 def test_rows_that_no_page_showed_are_left_out(ledger: psycopg.Connection) -> None:

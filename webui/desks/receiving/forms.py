@@ -198,11 +198,11 @@ class TypedRow:
 
 def kept_rows(
     rows: Iterable[ExpectedDelivery], lines: Iterable[Line], typed: Mapping[str, str]
-) -> list[TypedRow]:
-    """Return the current rows, each with the input that a person typed in it before a refusal.
+) -> tuple[list[TypedRow], list[TypedRow]]:
+    """Return the current rows with the input before a refusal, and the input that has no row.
 
-    If the row of an input no longer exists, the input moves to the first row of its order line,
-    unless that row has an input of its own. If the line has no row, the input gets a new row.
+    If the row of an input no longer exists, the input moves to the first row without input of its
+    order line. If the line has no row, the first input gets a new row.
     """
     left = {
         name.removeprefix("shown-"): _typed(name.removeprefix("shown-"), typed)
@@ -210,15 +210,23 @@ def kept_rows(
         if name.startswith("shown-")
     }
     found = [TypedRow(row, *left.pop(row.name, ("", "", ""))) for row in rows]
-    of_line = {name.partition("-")[0]: words for name, words in left.items() if any(words)}
+    of_line: dict[str, list[tuple[str, str, str]]] = {}
+    for name, words in left.items():
+        if any(words):
+            of_line.setdefault(name.partition("-")[0], []).append(words)
     for number, kept in enumerate(found):
-        words = of_line.pop(str(kept.row.line.id), None)
-        if words and not (kept.received or kept.damaged or kept.reason):
-            found[number] = TypedRow(kept.row, *words)
-    gone = [line for line in lines if str(line.id) in of_line]
-    return found + [
-        TypedRow(ExpectedDelivery(line, line.open_units), *of_line[str(line.id)]) for line in gone
-    ]
+        waiting = of_line.get(str(kept.row.line.id))
+        if waiting and not (kept.received or kept.damaged or kept.reason):
+            found[number] = TypedRow(kept.row, *waiting.pop(0))
+    with_row = {kept.row.line.id for kept in found}
+    without_row: list[TypedRow] = []
+    for line in lines:
+        inputs = of_line.get(str(line.id), [])
+        gone = ExpectedDelivery(line, line.open_units)
+        if inputs and line.id not in with_row:
+            found.append(TypedRow(gone, *inputs.pop(0)))
+        without_row += [TypedRow(gone, *words) for words in inputs]
+    return found, without_row
 
 
 def _typed(name: str, typed: Mapping[str, str]) -> tuple[str, str, str]:

@@ -90,7 +90,7 @@ def _show(request: HttpRequest, refusal: Refusal | None) -> HttpResponse:
     report = [receipt for receipt in received if str(receipt.id) in wanted]
     refused_receipt = refusal.form.get("receipt", "") if refusal else ""
     typed = {} if refusal is None else refusal.form
-    rows = kept_rows(expected_rows(lines, selectors.announced(ref)), lines, typed)
+    rows, without_row = kept_rows(expected_rows(lines, selectors.announced(ref)), lines, typed)
     summary = summary_of(lines)
     context = {
         "head": head,
@@ -109,6 +109,7 @@ def _show(request: HttpRequest, refusal: Refusal | None) -> HttpResponse:
         "reasons": REASONS,
         "command_id": uuid4(),
         "refusal": None if refused_receipt else refusal,
+        "without_row": without_row,
         "query": urlencode({"ref": ref}),
         "here": urlencode({"ref": ref} | ({"report": reported} if report else {})),
     }
