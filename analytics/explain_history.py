@@ -57,8 +57,8 @@ def history_of(
 ) -> History:
     """Fold all archived records of `key`. Return offsets, late changes and the state at `until_us`.
 
-    `until_us` is a stream time of the key. Stream time follows the commit times of a live key, and
-    the business times of a replayed key.
+    `until_us` is compared with the key's stream time, which follows the commit times of a live key
+    and the business times of a replayed key.
     """
     row_offsets: RowOffsets = {}
     revisions: list[Revision] = []

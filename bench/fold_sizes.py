@@ -18,8 +18,8 @@ class Sizes:
 
     `memory`, `level_record` and `window_record` are averages over a sample of keys. A level record
     (state in the changelog) here contains one window row. `windows` is the average number of window
-    rows over all keys. `largest_memory` and `largest_windows` are the bytes in
-    memory and the number of window rows of the key with most rows.
+    rows over all keys. `largest_memory` and `largest_windows` are the bytes in memory and the
+    number of window rows of the key with most rows.
     """
 
     memory: int

@@ -88,7 +88,7 @@ class RebuildReport:
 def rebuild(
     home: Home, settings: Connections, *, timeout_s: float, report: Progress
 ) -> RebuildReport:
-    """Delete the workers' changelogs, offsets and files. Wait until workers replayed the log.
+    """Delete the workers' changelogs, offsets and files. Wait until workers have replayed the log.
 
     Return a comparison of the states before and after.
 

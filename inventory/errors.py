@@ -61,8 +61,8 @@ def short_text(found: object, most: int = 80) -> str:
     """Return `repr(found)` for an error message, cut to `most` characters.
 
     `repr` raises an error for lists nested a thousand deep and for numbers with thousands of
-    digits. For such a value, return the name of its type, for example `list beyond any text`. So
-    only the record with that value is rejected, and the process continues.
+    digits. For such a value, return a text with the name of its type, for example `list beyond any
+    text`. So only the record with that value is rejected, and the process continues.
     """
     try:
         return repr(found)[:most]

@@ -1,7 +1,7 @@
 """The keys that a run computes: all, or those of some stores, items, keys or suppliers.
 
-A run of some keys answers questions about them. Such a run can't be published, because
-workers need the states of all keys.
+A run of some keys answers questions about them. Such a run can't be published, because workers
+need the states of all keys.
 """
 
 from collections.abc import Iterable

@@ -97,7 +97,7 @@ def _survey(unit: ArchiveUnit) -> Surveyed:
 
 
 def simulate_unit(unit: ArchiveUnit, plan: Plan) -> UnitSimulated | UnitFailed:
-    """Simulate each selected item of a unit in each scenario. Write one row per item and scenario.
+    """Simulate each selected item of a unit in each scenario. Write the outcomes and orders.
 
     Return the sums over all items, or the failure.
     """

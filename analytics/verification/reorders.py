@@ -74,7 +74,7 @@ def check_reorders(
     needs: Needs,
     only: Iterable[str] | None = None,
 ) -> Reorders:
-    """Return needs (reorders) without a proposal, and needs with several order lines."""
+    """Return the number of open needs (reorders), and the violations: see `Reorders`."""
     parameters = {"location": location}
     lines = connection.execute(_DUPLICATE_LINES, parameters).fetchall()
     proposals = connection.execute(_DUPLICATE_PROPOSALS, parameters).fetchall()

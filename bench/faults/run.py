@@ -86,7 +86,7 @@ class Report:
         return bool(self.verified.get("ok"))
 
     def as_json(self) -> dict[str, Any]:
-        """Return the report for scripts."""
+        """Return the report as a JSON object."""
         return {
             "seed": self.seed,
             "ok": self.ok,

@@ -95,7 +95,7 @@ class Report:
         return [run for run in self.runs if run.workers == workers]
 
     def as_json(self) -> dict[str, Any]:
-        """Return the report for scripts."""
+        """Return the report as a JSON object."""
         runs = [{**asdict(run), "records_per_s": run.rate} for run in self.runs]
         return {"keys": self.keys, "windows": self.windows, "gain": self.gain, "runs": runs}
 

@@ -78,7 +78,7 @@ class Report:
     sinks: tuple[Measured, ...]
 
     def as_json(self) -> dict[str, Any]:
-        """Return the report for scripts."""
+        """Return the report as a JSON object."""
         rows = [{**asdict(sink), "records_per_s": sink.rate} for sink in self.sinks]
         return {"facts": self.facts, "keys": self.keys, "seed": self.seed, "sinks": rows}
 

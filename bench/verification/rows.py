@@ -97,7 +97,7 @@ def counter(connection: psycopg.Connection, which: Counter, key: str) -> Iterato
 
 
 def undecided_need(connection: psycopg.Connection, keys: Sequence[str]) -> str:
-    """Return that key of `keys` whose proposal is the oldest open one that nobody has decided.
+    """Return the key of `keys` with the oldest proposal that is open and has no decision.
 
     Raises:
         PlantFailed: no key of `keys` has such a proposal.

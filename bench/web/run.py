@@ -97,7 +97,7 @@ class Report:
     streams_failure: str = ""
 
     def as_json(self) -> dict[str, Any]:
-        """Return the report for scripts."""
+        """Return the report as a JSON object."""
         return asdict(self)
 
     def as_text(self) -> str:

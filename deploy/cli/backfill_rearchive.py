@@ -147,7 +147,7 @@ def _read(former: Path) -> "list[FormerPartition]":
 
 
 def _written_again(settings: "Connections", parts: "Sequence[FormerPartition]") -> str:
-    """Write the archive again up to the topic's present end, or wait until the archiver did so.
+    """Write the archive again up to the topic's present end, or wait for the archiver to do so.
 
     Return "", or the reason if the archive isn't complete, for example because no stack runs.
     """

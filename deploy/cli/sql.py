@@ -69,7 +69,7 @@ def sql(
 ) -> None:
     """Run a read-only query on the stack's Postgres, or with --history on archive and runs.
 
-    Without a statement and without --history, the command prints the read-only URL of Postgres. It
+    Without a statement, question or --history, the command prints the read-only URL of Postgres. It
     contains the path of a password file instead of the password. --history needs no running stack.
     docs/reference/history-tables.md lists its tables.
     """

@@ -24,7 +24,7 @@ Place = tuple[str, int]
 class Lag:
     """Number of records that are not processed yet, and the age of the oldest one in seconds.
 
-    The number also counts the markers of transactions between these records.
+    The number also counts the transaction markers from the reader's offset to the end offset.
     """
 
     records: int

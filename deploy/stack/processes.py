@@ -19,7 +19,8 @@ from typing import Final
 from deploy.artifacts.prerequisites import SETPRIV, require
 
 GRACE_S: Final = 10.0
-# Less than half of `GRACE_S`: a process that gets SIGTERM has to end two children in that time.
+# Less than half of `GRACE_S`: a process is killed `GRACE_S` after SIGTERM, and may have to end two
+# children before that.
 CHILD_GRACE_S: Final = 4.0
 _POLL_S: Final = 0.05
 

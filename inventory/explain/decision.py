@@ -92,7 +92,7 @@ def _start(terms: Terms, first_units: int) -> Iterator[Line]:
 
 
 def _is_always_typed(terms: Terms) -> bool:
-    """Return True if the need's family has no computed levels, whatever the term `levels` is."""
+    """Return True if the need's family has no computed levels. Then `levels` has no effect."""
     family = FAMILIES.get(str(terms.get("replenish_family", "")))
     return family is not None and not family.computed
 

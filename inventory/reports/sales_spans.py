@@ -4,9 +4,8 @@ No table or topic stores these results, and no rule reads them. Hops and session
 `sold_units`, so returns never lower a number.
 
 The caller passes a mapping from each window's start (µs since 1970 UTC) to the units sold in the
-window. A worker's state has the
-windows of today and of the three days before. The read model has all windows since its first
-record.
+window. A worker's state has the windows of today and of the three days before. The read model has
+all windows since its first record.
 """
 
 from collections.abc import Mapping

@@ -52,7 +52,11 @@ def parse(_: str, row: Row) -> PurchaseOrderLine:
     cancelled = units(row, "cancelled_units", 0)
     open_units = ordered if confirmed is None else confirmed
     if cancelled > open_units:
-        refuse("cancelled_units", f"at most {open_units}, the ordered units", cancelled)
+        refuse(
+            "cancelled_units",
+            f"at most {open_units}, the confirmed or else the ordered units",
+            cancelled,
+        )
     return PurchaseOrderLine(
         id=integer(row, "id"),
         reorder_id=optional_text(row, "reorder_id"),

@@ -1,9 +1,9 @@
 """The conditions of tasks, one SQL query for each kind of task (docs/domain.md 8).
 
-The subject of a task is what the task is about: usually an item's key, for some kinds a location or
-a till's source name. Each query returns one row per subject that needs a task now, with key,
-location and SKU. Column `detail` has the figures that the task shows to a person. Nothing here
-opens or clears a task; `ledger.automation.tasks` does that, in the same way for all kinds.
+The subject of a task is what the task is about: usually an item's key, for some kinds a location,
+a source of facts or the pipeline. Each query returns one row per subject that needs a task now,
+with key, location and SKU. Column `detail` has the figures that the task shows to a person. Nothing
+here opens or clears a task; `ledger.automation.tasks` does that, in the same way for all kinds.
 
 `%(now)s` is the time of the evaluation. Quotients use Postgres' `div` on whole numbers, so they are
 exact. Tests check both sides of each boundary.

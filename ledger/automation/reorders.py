@@ -23,10 +23,10 @@ log = structlog.get_logger(__name__)
 def approve_due(*, limit: int = MOST_A_CALL) -> int:
     """Order the needs that meet every condition, and send the orders; return the number of needs.
 
-    A need is a proposed reorder of one item. A group is all needs of one supplier and
-    location that meet every condition. Only complete groups are ordered, because a part of a group
-    could be below the supplier's minimum. At most `limit` needs are ordered; only the first group
-    may have more, up to 500.
+    A need is a proposed reorder of one item. A group is all needs of one supplier and location that
+    meet every condition. Only complete groups are ordered, because a part of a group could be below
+    the supplier's minimum. At most `limit` needs are ordered; only the first group may have more,
+    up to 500.
     """
     # Check without locks first: most calls find nothing, and locks would block other transactions.
     if not _due(limit):

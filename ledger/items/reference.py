@@ -1,8 +1,8 @@
 """Commands by which operators add or change one product, location, supplier or product code.
 
 A command that changes something writes one entry to the audit log. The code of a row never changes
-and no row is deleted, because facts contain the codes. Imports of
-sales add products and locations with `ledger.items.names`, which changes no existing row.
+and no row is deleted, because facts contain the codes. Imports of sales add products and locations
+with `ledger.items.names`, which changes no existing row.
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
-"""Encryption of secrets that processes must read again; a database copy doesn't reveal them.
+"""Encrypt secrets that processes must read again, so a database copy doesn't reveal them.
 
 Each purpose, for example the webhooks of one account, has a separate key. HKDF (RFC 5869) derives
-these keys from Django's secret key. So an encrypted secret that somebody copied into the row of
+these keys from Django's secret key. So an encrypted secret that was copied into the row of
 another account can't be decrypted there. Fernet encrypts with AES-128 and authenticates with
 HMAC-SHA-256.
 """

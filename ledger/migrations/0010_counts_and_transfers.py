@@ -1,8 +1,8 @@
 """Working data of counts, transfers and adjustments: who counted and approved, and requests.
 
 The new columns of captured tables name people and expected units; no rule reads them. Unfinished
-work is in schema `app`. The entries of a sheet become draft counts when the sheet is submitted. A request
-becomes an adjustment when another person has approved it.
+work is in schema `app`. The entries of a sheet become draft counts when the sheet is submitted. A
+request becomes an adjustment when another person has approved it.
 """
 
 from importlib import import_module

@@ -1,8 +1,8 @@
 """`refusal`: requests that were refused, for operators who look for attacks (decision 0026).
 
 One row per hour, person, source, address and reason has the number of requests, so a flood of
-requests adds few rows. A trigger with the owner's rights deletes rows older than 90 days, and all but the
-newest 100,000. The application itself can't delete rows.
+requests adds few rows. A trigger with the owner's rights deletes rows older than 90 days, and all
+but the newest 100,000. The application itself can't delete rows.
 """
 
 from django.db import migrations

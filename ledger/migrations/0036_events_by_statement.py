@@ -1,10 +1,10 @@
 """Write the events of proposals once per statement (decisions 0043, 0065).
 
 The triggers of migration 0030 run at the commit once per changed row, and read the proposal again.
-This migration replaces them. Each statement that inserts or updates proposals adds a row to
-`decision_change`, with the ids of all proposals that it has changed. At the commit, a deferred
-trigger turns such a row into events, under the lock of the action chain, and deletes the row. So
-the table is empty between transactions, and needs no WAL.
+This migration replaces them. Each statement that inserts or changes proposals adds a row to
+`decision_change`, with the ids of these proposals and the kind of each change. At the commit, a
+deferred trigger turns such a row into events, under the lock of the action chain, and deletes the
+row. So the table is empty between transactions, and needs no WAL.
 
 An INSERT with ON CONFLICT adds two rows: first one for the updated proposals, then one for the
 inserted proposals. So the event of a closed need comes before the event of the need that replaces
@@ -18,8 +18,8 @@ from django.db import migrations
 
 _LOCK: Final = "PERFORM pg_advisory_xact_lock(hashtextextended('app.action_chain', 0));"
 _DEFINER: Final = "SECURITY DEFINER SET search_path = pg_catalog, pg_temp"
-# All columns except `terms` and `position`. The columns are listed, because to remove these two from
-# the JSON of a complete row would take as long as to make the JSON.
+# All columns except `terms` and `position`. The columns are listed, because to remove these two
+# from the JSON of a complete row would take as long as to make the JSON.
 _NEED: Final = """
     reorder_id, inv_key, location, sku, supplier, revision, status, quantity_units,
     base_position_units, reorder_point_units, order_up_to_units, flags, reason, cost_minor,

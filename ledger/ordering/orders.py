@@ -78,9 +78,7 @@ def sent_order(*, supplier: str, location: str, actor: str | None) -> str:
 class OrderSent:
     """An order that was sent: the numbers of its lines and units, and its value at cost.
 
-    The value is in minor units.
-
-    A line without a known cost counts with value 0.
+    The value is in minor units. A line without a known cost counts with value 0.
     """
 
     order_ref: str

@@ -257,9 +257,9 @@ def roll_back_price(
 
     Return the id of the new row.
 
-    If no price precedes the newest price, the item returns to its regular price, step 0. An
-    initial price that no price precedes can't be undone. If the price to restore is
-    now below the floor, the new row gets the floor as its price.
+    If no price precedes the newest price, the item returns to its regular price, step 0. An initial
+    price that no price precedes can't be undone. If the price to restore is now below the floor,
+    the new row gets the floor as its price.
 
     The new row takes effect with the next window. If the newest price is scheduled for later, the
     new row gets the same time. Of two rows with the same time, the row with the greater id is in

@@ -224,8 +224,9 @@ def _refuse_other_code(revision: int, code: str) -> None:
     if other is not None:
         message = Message(
             "the %(verdict)s review %(digest)s of logic revision %(revision)s is for rules with "
-            "the hash %(other_code)s. Your review is for rules with the hash %(code)s. Reject or "
-            "withdraw review %(digest)s first, or give your rules another logic revision",
+            "the hash %(other_code)s. This review is for rules with the hash %(code)s. Reject or "
+            "withdraw review %(digest)s first, or give the rules of this review another logic "
+            "revision",
             verdict=Message(other.verdict),
             digest=other.digest[:12],
             revision=revision,

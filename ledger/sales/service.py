@@ -20,7 +20,7 @@ from ledger.messages import gettext_noop
 
 
 class RecordSale(NamedTuple):
-    """One receipt line from a till: a sale (quantity > 0) or a return (quantity < 0).
+    """One sale line from a till: a sale (quantity > 0) or a return (quantity < 0).
 
     `source` and `source_ref` together identify the line, so that it is written once. `occurred_at`
     None means now. `condition` is that of returned goods: resaleable, damaged or discarded.
@@ -57,7 +57,7 @@ COLUMNS: Final = (*RecordSale._fields, "recorded_by")
 
 
 def record_sale(command: RecordSale, *, actor: str | None = None) -> int:
-    """Write one line of a receipt; return its id.
+    """Write one sale line; return its id.
 
     Raise `Conflict` if a line with this `source` and `source_ref` exists.
     """
@@ -75,7 +75,7 @@ def record_sale(command: RecordSale, *, actor: str | None = None) -> int:
 
 
 def record_sales(commands: Sequence[RecordSale], *, actor: str | None = None) -> Recorded:
-    """Write receipt lines in their order, in one statement; skip lines that exist already.
+    """Write sale lines in their order, in one statement; skip lines that exist already.
 
     Return the numbers of new and of skipped lines. If a line breaks a rule, raise `ServiceError`
     and write none.

@@ -3,7 +3,8 @@
 A single undecodable record is bad data and is rejected. Many of them mean that the producer's
 schema has changed, and the worker stops. The worker counts undecodable records among the last 1,000
 offsets, not per chunk, because a chunk may have a single record. After a restart, the restore
-takes the undecodable offsets from the snapshot, or reads the last 1,000 records again.
+takes the undecodable offsets from the snapshot and reads only later records again. Without a usable
+snapshot, it reads at least the last 1,000 records again.
 """
 
 from collections import deque

@@ -1,8 +1,8 @@
 """`python -m streams.sinks.projector`: a sink that fills the read model.
 
 It reads the changelogs, late sales and rejected records. It writes rows and positions in one
-transaction, so each record takes effect exactly once. If a batch has several levels
-of a key or several rows of a window, the projector writes only the last one.
+transaction, so each record takes effect exactly once. If a batch has several levels of a key or
+several rows of a window, the projector writes only the last one.
 """
 
 from collections.abc import Callable, Iterable, Sequence

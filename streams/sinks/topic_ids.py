@@ -24,7 +24,7 @@ def checked_ids(
     """Compare the ids in `stored` with the broker's. Return the broker's ids of `topics`.
 
     `stored` lacks a topic if the sink has no position in it, or if an earlier release stored that
-    position. Such a topic is not compared.
+    position. Such a topic is not compared, nor is a topic that doesn't exist in the broker.
 
     Raises:
         SourceLost: a topic was deleted and created again.

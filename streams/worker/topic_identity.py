@@ -3,7 +3,8 @@
 Such a topic has the same name and settings and, after a while, the same offsets. A state restored
 from it would lack records without any error. The broker's topic ids are therefore stored in a file
 (`WorkerSettings.topics_file`), and a worker ends if an id has changed. If the file is deleted, one
-check remains: a worker ends if the changelog is empty although the group has committed offsets.
+check remains: a worker ends if the level changelog is empty although the group has committed
+offsets.
 """
 
 import json

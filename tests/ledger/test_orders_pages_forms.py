@@ -221,7 +221,7 @@ def test_a_draft_whose_day_is_over_is_marked_and_its_order_refused_by_name(
 
     refused = client.post("/orders/act?ref=X-1", form)
 
-    assert "due day is over. Open it and move the day" in page
+    assert "due day is over. Open it and move the due day" in page
     assert refused.status_code == 422
     assert (
         f"choose a later day for each of these lines, or delete it: line {late} (S, 2026-03-02)"

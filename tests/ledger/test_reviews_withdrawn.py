@@ -1,4 +1,4 @@
-"""Withdrawal of an approval. The number of a logic revision stands for one set of rules only."""
+"""A person withdraws an approval. Each logic revision number identifies one set of rules."""
 
 from dataclasses import replace
 from importlib import import_module

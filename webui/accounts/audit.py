@@ -1,4 +1,4 @@
-"""Entries about logins in the action log.
+"""Entries about logins in the audit log.
 
 A name that no account has is not recorded, because people sometimes type their password into the
 field for the name.

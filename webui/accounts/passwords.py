@@ -64,8 +64,7 @@ class NoDecoratedCommon(CommonPasswordValidator):
     """Validator that refuses one or two common passwords, also with digits and signs around them.
 
     A password needs 12 characters. Only 190 of Django's 20,000 common passwords are that long.
-    People lengthen shorter ones:
-    `sunshine2026!`, `dragondragon`, `princess-sunshine`.
+    People lengthen shorter ones: `sunshine2026!`, `dragondragon`, `princess-sunshine`.
     """
 
     @override

@@ -1,7 +1,7 @@
 """Commands for accounts: create, invite, disable, enable; roles, stores and passwords.
 
 Pages and the command `inventory people` call these functions. Each change writes an entry to
-the action log. No function returns or logs a password; an invitation's token is returned once.
+the audit log. No function returns or logs a password; an invitation's token is returned once.
 """
 
 import re

@@ -239,7 +239,7 @@ def stream_decisions(
         Header(alias="Last-Event-ID", max_length=400, description="Continue after this event."),
     ] = "",
 ) -> HttpResponseBase:
-    """Stream events as server-sent events until the client disconnects or the token ends."""
+    """Stream events as server-sent events until the client disconnects or loses access."""
     after = _position(last_event_id or given.after or NEWEST)
     connection.close()
     caller = caller_of(request)

@@ -18,7 +18,7 @@ from inventory.model.arithmetic import day_of, weekday_of
 
 ONLY_A: Final = "only_a"
 ONLY_B: Final = "only_b"
-CHANGED: Final = "changed"  # needs: quantity, supplier or cost differs; prices: new or prior
+CHANGED: Final = "changed"  # another quantity, supplier or cost; another new or prior price
 COURSE: Final = "course"  # the same result, but opened, amended or closed at other records
 EXPLANATION: Final = "explanation"  # equal decisions with other terms, flags or reasons
 CLASSES: Final = (ONLY_A, ONLY_B, CHANGED, COURSE, EXPLANATION)

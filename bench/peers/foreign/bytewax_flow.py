@@ -4,8 +4,8 @@ The program runs in an environment with Bytewax.
 
 The step implements the windows, because Bytewax's own `fold_window` did not finish a third of this
 input in three minutes. Bytewax has no changelog; its durable store is the recovery store (SQLite).
-So this program writes its last outputs to a file for the comparison. Before that, it
-creates the file `done`, which ends the measurement.
+So this program writes its last outputs to a file for the comparison. Before that, it creates the
+file `done`, which ends the measurement.
 """
 
 import argparse

@@ -39,8 +39,8 @@ class ShownSection:
 class Explained:
     """All sections of the explanation, and the source of the explained state.
 
-    `came_from` is "worker" or "read model". `gaps` names sums that don't add up. It is empty unless
-    the rules have a defect.
+    `came_from` is "worker", or "read model" in the page's language. `gaps` names sums that
+    don't add up. It is empty unless the rules have a defect.
     """
 
     sections: tuple[ShownSection, ...]

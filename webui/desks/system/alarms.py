@@ -70,7 +70,7 @@ class Alarm:
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """Rejected records that nobody has settled: number, at most 1,000, and time of the oldest."""
+    """Rejected records that are not settled: number, at most 1,000, and time of the oldest."""
 
     records: int
     oldest: datetime | None
@@ -92,7 +92,7 @@ def ranked(alarms: Iterable[Alarm]) -> list[Alarm]:
 
 
 def of_stages(links: Sequence[Link], now_us: int) -> list[Alarm]:
-    """Return an alarm for each stage of the chain (Postgres to the pages) that isn't OK."""
+    """Return an alarm for each stage of the pipeline that isn't OK."""
     return [_of_stage(link, now_us) for link in links if link.state != OK]
 
 
@@ -182,7 +182,7 @@ def of_proofs(proof: Proof | None, prover: Prover) -> list[Alarm]:
 
 
 def of_rejected() -> list[Alarm]:
-    """Return an alarm if there are rejected records that nobody has settled."""
+    """Return an alarm if there are rejected records that are not settled."""
     found = select_one(_REJECTED, {}, Rejected)
     if found is None or not found.records:
         return []

@@ -22,7 +22,7 @@ export async function startCamera(form, found) {
   dialog.querySelector("[data-close]").addEventListener("click", () => dialog.close());
 }
 
-/** Return the names of the formats that this browser can read; [] without HTTPS or without a camera. */
+/** Return the names of the formats that this browser can read; [] if it can read none, or without HTTPS. */
 async function readableFormats() {
   if (!("BarcodeDetector" in window) || !navigator.mediaDevices?.getUserMedia) return [];
   const known = await BarcodeDetector.getSupportedFormats();

@@ -72,7 +72,7 @@ export async function startLateEntries() {
 }
 
 /**
- * Delete the entries of this device that the server has already stored, because its answer was lost.
+ * Delete the entries of this device that the server has stored, but whose acknowledgement was lost.
  * Return false if the server doesn't answer: then nobody knows which entries are part of a count.
  */
 async function forgetStored(form, prefix) {

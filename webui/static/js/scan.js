@@ -7,7 +7,7 @@ import { swap } from "./swap.js";
 
 const ASK = "inventory-scan-ask"; // present on a device whose people type the units after each scan
 const SHOWN = 12;
-const LONGEST_MS = 72 * 3_600_000; // the server accepts no entry that is older
+const LONGEST_MS = 72 * 3_600_000; // the server counts a greater age as 72 hours
 const RETRY_MS = [500, 1_000, 2_000, 5_000];
 
 export function startScan() {
