@@ -25,8 +25,8 @@ SELECT known.sku FROM (
 ) known WHERE lower(known.sku) = lower(%s) ORDER BY known.sku <> %s, known.sku LIMIT 1
 """
 
-# A location with ranged items may have no row in `retail.location`. Postgres searches the items only
-# if the code has no such row. The search is slow: no index begins with an item's location.
+# A location with ranged items may have no row in `retail.location`. Postgres searches the items
+# only if the code has no such row. The search is slow: no index begins with an item's location.
 _IS_LOCATION: Final = """
 SELECT EXISTS (SELECT FROM retail.location WHERE code = %s)
     OR EXISTS (SELECT FROM retail.item_location WHERE location = %s)

@@ -52,7 +52,7 @@ def test_the_catalogue_has_every_service_and_each_name_once() -> None:
 
 
 def test_no_two_bad_records_are_one_change_that_was_sent_twice() -> None:
-    """Workers skip a record with a repeated LSN. Bad records without a key go to any partition."""
+    """Workers skip a record with the identity of another. Without a key, it may go anywhere."""
     texts = b"\n".join(kind.value() for kind in poison.KINDS if len(kind.value()) < LONG)
     positions = re.findall(rb'"lsn": (\d+)', texts)
 

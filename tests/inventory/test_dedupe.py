@@ -115,7 +115,7 @@ def test_a_ring_says_where_in_the_log_it_begins() -> None:
 def test_a_ring_with_a_row_that_came_again_later_is_replayed_from_the_beginning(
     second_us: int, begins: int
 ) -> None:
-    """While the ring includes the second copy, a replay from offset 8 would take it for new."""
+    """Within 120 s of the second copy, a replay from offset 8 would take this copy for new."""
     ring = Ring()
     row = change(1, START_US, op="r")
     ring.admit(replace(row, offset=7))

@@ -235,7 +235,7 @@ def test_a_transfer_is_stuck_three_days_past_due(
     said = text(person("manager").get("/transfers/?view=stuck"))
 
     assert ("Nothing is stuck" in said) is not is_stuck
-    assert ("3 days ago" in said) is is_stuck  # 5 days since it was shipped, less 2
+    assert ("3 days ago" in said) is is_stuck  # without a due day: 5 days since shipping, less 2
 
 
 def test_a_link_fills_the_form(places: psycopg.Connection) -> None:

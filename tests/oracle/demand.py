@@ -27,7 +27,7 @@ class Demand:
 
 @dataclass
 class Known:
-    """Inputs for the evaluation of a day: the facts, policy and prices known before a record."""
+    """Inputs for a day's evaluation: facts, policy and prices known before or after a record."""
 
     ledger: Ledger
     windows: Windows

@@ -141,7 +141,7 @@ def main() -> int:
     """Print a line for each defect with the seed that finds it; return 1 if one is not found."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("names", nargs="*", help="parts of their names; all by default")
-    parser.add_argument("--rate", action="store_true", help="how many seeds meet each instead")
+    parser.add_argument("--rate", action="store_true", help="how many seeds find each instead")
     asked = parser.parse_args()
     names = asked.names
     if unknown := [name for name in names if not patches([name])]:

@@ -1,4 +1,4 @@
-"""A first start on a too small disk prints a command that starts the stack on another disk."""
+"""A first start on a disk without enough room prints a command that starts it on another disk."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Faults of a page's looks: accessibility by axe, sideways scrolling, and too small targets.
+"""Faults of a page's looks: accessibility by axe, sideways scrolling, targets lower than 44 px.
 
 A page has two layouts, for desktops and for phones, and two colour schemes. 390 pixels is the width
 of most phones. 320 is the width of a desktop at 400 % zoom, for WCAG's criterion Reflow. `make
