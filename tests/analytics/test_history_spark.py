@@ -31,6 +31,8 @@ from tests.analytics.two_runs import Home, a_home
 PAGE = Path(__file__).parents[2] / "docs" / "roles" / "analyst.md"
 TRADE = six_weeks()
 Rows = list[tuple[Any, ...]]
+# Questions whose plan takes Spark several seconds. The other questions run in the same way.
+LONG = {"forecast_error", "late_facts", "price_elasticity", "promotion_uplift"}
 
 
 @pytest.fixture(name="home", scope="module")
@@ -90,7 +92,13 @@ def of_spark(session: Any, statement: str) -> tuple[tuple[str, ...], Rows]:
 
 
 @pytest.mark.engines
-@pytest.mark.parametrize("asked", questions(), ids=lambda one: one.name)
+@pytest.mark.parametrize(
+    "asked",
+    [
+        pytest.param(one, id=one.name, marks=pytest.mark.soak if one.name in LONG else ())
+        for one in questions()
+    ],
+)
 def test_a_question_has_the_same_answer_in_both(
     duck: DuckHistory, spark: Any, asked: Question
 ) -> None:

@@ -117,7 +117,7 @@ def members(group: int) -> list[int]:
     return found
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [pytest.param(1, marks=pytest.mark.soak), 2])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_a_run_that_is_cut_off_says_how_far_it_came_and_leaves_no_process(
     tmp_path: Path, workers: int, number: signal.Signals

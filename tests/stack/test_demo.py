@@ -26,6 +26,7 @@ def home(tmp_path: Path) -> Iterator[Path]:
     run_inventory("down", home=tmp_path / "home")
 
 
+@pytest.mark.soak  # a stack of its own
 def test_the_demo_sells_a_unit_and_sees_it_on_the_page(home: Path) -> None:
     shown = run_inventory("demo", home=home)
 

@@ -90,6 +90,7 @@ def running(folder: Path, block: str, port: int) -> Iterator[None]:
             group.wait(COMMAND_S)
 
 
+@pytest.mark.soak  # services of its own
 def test_a_sale_in_an_own_table_becomes_stock(services: RunningStack, tmp_path: Path) -> None:
     values, port = values_of(services), free_port()
     write_variables(tmp_path, values)

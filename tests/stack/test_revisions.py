@@ -191,7 +191,7 @@ def shop(stack: RunningStack) -> Iterator[Shop]:
             stack.cli("revision", "retire", str(revision), "--delete")
 
 
-@pytest.mark.soak  # the next test starts a shadow, too
+@pytest.mark.soak
 def test_a_shadow_of_the_same_rules_holds_the_same_state_byte_for_byte(
     stack: RunningStack, shop: Shop, tmp_path: Path
 ) -> None:
@@ -243,6 +243,7 @@ def test_a_shadow_of_the_same_rules_holds_the_same_state_byte_for_byte(
     assert SAME not in revisions(stack)
 
 
+@pytest.mark.soak
 def test_other_rules_reach_the_desk_only_when_they_decide_and_then_alone(
     stack: RunningStack, shop: Shop, tmp_path: Path
 ) -> None:

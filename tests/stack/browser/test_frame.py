@@ -20,9 +20,8 @@ RECEIVED = """performance.getEntries()
 ONE_FORM = """<!DOCTYPE html><title>Form</title><body>
 <form method="post" action="/act" data-once><button>Act</button></form>
 <script type="module">import {startFrame} from "/frame.js"; startFrame();</script>"""
-TWO_CLICKS_AND_A_STOP = """() => {
+TWO_CLICKS = """() => {
     for (const _click of [1, 2]) document.querySelector("button").click();
-    setTimeout(() => window.stop(), 300);
 }"""
 MOST_REQUESTS, MOST_BYTES = 10, 120_000
 # Requests that a page doesn't see: manifest, script of the service worker, offline page.
@@ -67,11 +66,14 @@ def test_a_form_whose_request_was_stopped_can_be_sent_again(chromium: Browser) -
             route.fulfill(body=ONE_FORM, content_type="text/html")
 
     page = chromium.new_page()
+    page.clock.install()
     page.route("**/*", answer)
     page.goto("http://127.0.0.1:9/")
     for sendings in (1, 2):
-        page.evaluate(TWO_CLICKS_AND_A_STOP)
-        page.wait_for_timeout(11_000)
+        with page.expect_request("**/act"):
+            page.evaluate(TWO_CLICKS)
+        page.evaluate("() => window.stop()")
+        page.clock.run_for(11_000)
         assert len(sent) == sendings
         assert page.evaluate("() => document.querySelector('form[aria-busy]') === null")
     page.close()
