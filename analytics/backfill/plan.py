@@ -28,7 +28,10 @@ _NAMED: Final = 5  # number of runs listed in a message about an unknown run
 
 
 class UnknownRun(Damage, ValueError):
-    """No run has this name, the run is damaged, or the request is malformed."""
+    """No run has this name, the run can't be used, or a new run can't begin.
+
+    For example, the run is damaged or unfinished, the engine is unknown, or nothing is archived.
+    """
 
 
 def damaged(directory: Path, problem: str) -> UnknownRun:

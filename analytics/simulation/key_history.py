@@ -83,9 +83,10 @@ class KeyHistory:
         )
 
     def off_us(self, end_us: int) -> int:
-        """Return how long the log's policy had replenishment off, or was missing, in microseconds.
+        """Return the microseconds in which replenishment of the key was off.
 
-        Only the period up to `end_us` counts.
+        Time without a policy of the key in the log counts, too. Only the period up to `end_us`
+        counts.
         """
         spans = [(self.start_us, None if self.start is None else self.start.policy)]
         spans += [(event.at_us, event.policy) for event in self.events]

@@ -32,8 +32,9 @@ class Plan:
     `to` has the first owner of each partition. `sizes` has the possible numbers of records of a
     fetch. `keeps` is the share of fetches after which workers write snapshots.
 
-    With `large_sizes`, several compressed states share a block, so blocks contain outdated states.
-    A restore then also reads more source records than the dedupe ring needs.
+    With `large_sizes`, a block has the compressed states of several keys. If one of these keys
+    changes, its old state stays in the block. A restore then also reads more source records than
+    the dedupe ring needs.
 
     With `in_order`, all records arrive before anything else happens, and the scheduler draws
     nothing.

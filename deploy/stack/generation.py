@@ -75,8 +75,8 @@ def prepare(home: Home, own_rules: str = "") -> tuple[Generation, Path]:
     """Move topics, archive and the workers' files to a new directory in `former/`.
 
     Return the next generation and this directory. If `own_rules` names a person, the files of other
-    logic revisions are moved, too, and this stack's revision will decide. If the present generation
-    was never captured, its `own_rules` replaces an empty `own_rules`.
+    logic revisions are moved, too, and this stack's revision will decide. An empty `own_rules` is
+    replaced by the value of the present generation, unless that generation's capture has finished.
 
     Raises:
         StackError: the stack runs or never ran. Or it has other logic revisions, and `own_rules` is

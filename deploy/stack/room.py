@@ -54,8 +54,8 @@ def nowhere(home: Home) -> str:
 def larger_disk(home: Home, *refused: Path) -> Path | None:
     """Return the path of a new directory for the home, on the disk with the most free space.
 
-    The disk is another one than that of the home and of the `refused` directories. Return None if
-    no disk has enough space.
+    This disk holds neither the home nor one of the `refused` directories. Return None if no disk
+    has enough space.
     """
     taken = {_device(existing(path)) for path in (home.path, *refused)}
     disks: dict[int | None, Path] = {}

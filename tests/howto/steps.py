@@ -9,9 +9,9 @@ A line that ends in a colon describes the code block below it:
     In `PATH`, instead of `LINE`:
     In `PATH`, below `PLACE`, after `LINE`:
 
-`LINE` is text of exactly one line of the file, or of the first such line below the line that
-contains `PLACE`. The block is written without indentation and gets that of the line. Blocks with
-the language `sh` hold commands.
+Exactly one line of the file contains `LINE`. In the last form, several lines may contain it, and
+the first one below `PLACE` counts; exactly one line contains `PLACE`. The block is written without
+indentation and gets that of the line. Blocks with the language `sh` hold commands.
 """
 
 import os

@@ -75,7 +75,7 @@ def test_a_snapshot_row_after_the_first_change_is_refused_before_its_images_are_
 
 
 def test_an_update_of_a_row_that_was_never_counted_does_not_count_it() -> None:
-    """So the advice for such a row is a new generation of the log, not an update of the row."""
+    """So the page System advises a new generation of the log, and not an update of the row."""
     log = Log(commit_us=NOON)
     log.insert("sale_line", GOOD)
     log.snapshot("sale_line", sale(2, 5, NOON))

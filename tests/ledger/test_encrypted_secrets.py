@@ -1,4 +1,4 @@
-"""Authenticator secrets are encrypted. If the encryption key changes, a command resets a secret."""
+"""Authenticator secrets are encrypted. After a change of the key, a command removes a secret."""
 
 import time
 from importlib import import_module

@@ -12,7 +12,7 @@ from inventory.model.arithmetic import DAY_US
 from inventory.reports.demand_health import GAP_CENTIDAYS, LEAST_SELLING_DAYS
 from ledger.kernel.rows import select, select_one
 
-DAYS: Final = 28
+DAYS: Final = 28  # the page calls them four weeks
 HINTS_SHOWN: Final = 50
 
 

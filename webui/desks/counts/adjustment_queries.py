@@ -118,7 +118,7 @@ WAITING_HEADS: Final = (
     Column("store", gettext_noop("Store")),
     Column("reason", gettext_noop("Reason")),
     Column("units", gettext_noop("Units"), "n", largest_first=True),
-    Column("", gettext_noop("On hand, and after"), "n"),
+    Column("", gettext_noop("On hand before and after"), "n"),
     Column("worth", gettext_noop("Worth"), "n", largest_first=True),
     Column("asked", gettext_noop("Asked for")),
     Column("", gettext_noop("Decision"), "do", is_hidden=True),

@@ -43,8 +43,8 @@ class AccountManager:
         """Raise PermissionDenied unless `may_manage` returns True."""
         if not self.may_manage(person):
             message = gettext_noop(
-                "You may not change this account. Nothing was changed. Ask an operator. You can't "
-                "change your own roles and stores."
+                "You may not change this account: it is your own, or you don't manage its roles "
+                "or stores. Nothing was changed. Ask an operator."
             )
             raise PermissionDenied(message)
 

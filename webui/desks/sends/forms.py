@@ -5,9 +5,10 @@ from webui.shell.forms import PageForm
 
 
 class SendActionForm(PageForm):
-    """The action on a send (request to order or send after ten seconds), and the desk to return to.
+    """The action on a send, and the desk to return to.
 
-    `desk` is `reorders`, `orders`, or `order` for the page of the order `ref`.
+    A send is a request to order needs or to send orders. It waits ten seconds. `desk` is
+    `reorders`, `orders`, or `order` for the page of the order `ref`.
     """
 
     send = IdField()

@@ -72,7 +72,6 @@ def demand(request: HttpRequest) -> HttpResponse:
         "hints": demand_selectors.hints(location, now_us),
         "location": location,
         "locations": locations(),
-        "days": demand_selectors.DAYS,
     }
     return render_page(request, "system/demand.html", context)
 
