@@ -41,7 +41,7 @@ soak: services ## all tests, before a release: with each fault, planted defects 
 .PHONY: services
 services: install
 	$(BIN)/inventory fetch
-	$(BIN)/python -m deploy.artifacts.prerequisites chromium
+	$(BIN)/python -m deploy.artifacts.prerequisites chromium-headless-shell
 	$(BIN)/python -m compileall -q -j 2 $(PACKAGES)
 
 .PHONY: check

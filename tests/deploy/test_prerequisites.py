@@ -55,6 +55,23 @@ def test_a_failed_installation_says_what_apt_said(programs) -> None:
         prerequisites.require(TOOL)
 
 
+@pytest.mark.parametrize("is_root", [True, False])
+def test_another_program_is_used_where_the_first_cannot_be_installed(
+    programs, monkeypatch, is_root
+) -> None:
+    tool = Program("fast-tool", "fast-package", "is made up", instead="retail-tool")
+    monkeypatch.setattr(os, "geteuid", lambda: 0 if is_root else 1000)
+    write(programs, "apt-get", "echo no network >&2; exit 100")
+
+    with pytest.raises(MissingPrerequisite):
+        prerequisites.require(tool)
+    write(programs, "retail-tool", "")
+    assert prerequisites.require(tool) == str(programs / "retail-tool")
+
+    write(programs, "fast-tool", "")
+    assert prerequisites.require(tool) == str(programs / "fast-tool")
+
+
 def test_the_java_of_java_home_comes_first_and_an_old_one_is_refused(programs, monkeypatch) -> None:
     write(programs / "old/bin", "java", OLD_JAVA)
     monkeypatch.setenv("JAVA_HOME", str(programs / "old"))

@@ -8,7 +8,7 @@ from typing import Final
 from tests.stack.running import COMMAND_S, INVENTORY, RunningStack
 
 # Rows of the doctor about the test machine. Tests don't cause these failures.
-_MACHINE: Final = ("mvn", "chromium", "memory", "disk")
+_MACHINE: Final = ("mvn", "chromium-headless-shell", "memory", "disk")
 
 
 def commands_of(printed: str) -> list[str]:

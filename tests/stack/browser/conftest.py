@@ -3,7 +3,6 @@
 import json
 import os
 import secrets
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -23,6 +22,7 @@ from playwright.sync_api import (
     sync_playwright,
 )
 
+from deploy.artifacts.prerequisites import CHROMIUM, find
 from deploy.stack.home import PROJECT
 from tests.stack.browser.shop import Shop
 from tests.stack.running import RunningStack
@@ -119,9 +119,9 @@ def people(stack: RunningStack) -> People:
 
 @pytest.fixture(scope="package")
 def chromium() -> Iterator[Browser]:
-    path = shutil.which("chromium")
+    path = find(CHROMIUM)
     if path is None:
-        pytest.skip("no chromium: apt-get install chromium")
+        pytest.skip(f"no browser: {CHROMIUM.repair}")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=path, args=["--no-sandbox", "--disable-dev-shm-usage"]
