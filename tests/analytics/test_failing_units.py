@@ -170,7 +170,7 @@ def test_every_unit_runs_once_when_there_are_more_than_the_processes_take(
 
 
 @pytest.mark.engines
-@pytest.mark.parametrize("engine", ["local", "spark"])
+@pytest.mark.parametrize("engine", ["local", pytest.param("spark", marks=pytest.mark.soak)])
 def test_a_failed_run_is_one_message_and_keeps_what_is_finished(
     manifest: Manifest, tmp_path: Path, engine: str, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -14,6 +14,7 @@ from tests.ledger.postgres import Server
 from tests.ledger.shown import project, worker_with
 
 
+@pytest.mark.soak  # test_explained_items has the items of the stack
 def test_every_item_of_the_demo_adds_up(
     server: Server,
     database: str,

@@ -86,6 +86,7 @@ def test_twenty_needs_become_sent_orders_in_three_clicks(
     assert hand.presses <= MOST_CLICKS
 
 
+@pytest.mark.soak
 def test_the_same_by_keyboard_alone_from_a_closed_group_also_undone(
     stack: RunningStack, doors: Doors, shop: Shop
 ) -> None:

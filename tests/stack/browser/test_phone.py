@@ -116,6 +116,7 @@ def test_long_names_and_numbers_stay_whole_and_inside_on_a_phone(
     assert {at: found for at, found in seen.items() if found} == {}
 
 
+@pytest.mark.soak
 def test_no_page_of_a_tablet_scrolls_sideways(doors: Doors, shop: Shop) -> None:
     shop.range("MUG", 42)
     page = doors.log_in("manager").page

@@ -111,6 +111,7 @@ def test_a_killed_projector_leaves_its_last_error(stack: RunningStack, doors: Do
     expect(stage.locator(".state.ok")).to_be_visible(timeout=60_000)
 
 
+@pytest.mark.soak
 def test_the_admin_is_accessible_and_renames_a_supplier(doors: Doors, furnished: Shop) -> None:
     visitor, code = doors.log_in("operator"), f"B-{uuid.uuid4().hex[:8]}"
     visitor.expected = ("422",)
