@@ -44,7 +44,7 @@ class Program:
 
 JAVA: Final = Program("java", "openjdk-17-jre-headless", "runs the broker and Connect")
 MAVEN: Final = Program("mvn", "maven", "downloads the broker, Connect and Debezium")
-# Without windows, toolbars and extensions. It needs a third of the CPU time of `chromium`.
+# Without windows, toolbars and extensions. It needs about half of the CPU time of `chromium`.
 CHROMIUM: Final = Program(
     "chromium-headless-shell",
     "chromium-headless-shell",
