@@ -44,12 +44,13 @@ class Program:
 
 JAVA: Final = Program("java", "openjdk-17-jre-headless", "runs the broker and Connect")
 MAVEN: Final = Program("mvn", "maven", "downloads the broker, Connect and Debezium")
+CHROMIUM: Final = Program("chromium", "chromium", "shows pages while their delay is measured")
 # Without windows, toolbars and extensions. It needs about half of the CPU time of `chromium`.
-CHROMIUM: Final = Program(
+HEADLESS: Final = Program(
     "chromium-headless-shell",
     "chromium-headless-shell",
     "opens the pages in the browser tests",
-    instead="chromium",
+    instead=CHROMIUM.name,
 )
 SETPRIV: Final = Program("setpriv", "util-linux", "ends child processes when the supervisor ends")
 
@@ -134,6 +135,6 @@ def _apt_install(package: str) -> None:
 
 
 if __name__ == "__main__":
-    by_name = {program.name: program for program in (JAVA, MAVEN, CHROMIUM, SETPRIV)}
+    by_name = {program.name: program for program in (JAVA, MAVEN, HEADLESS, SETPRIV)}
     for wanted in sys.argv[1:]:
         sys.stdout.write(f"{wanted}: {require(by_name[wanted])}\n")

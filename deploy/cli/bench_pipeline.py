@@ -1,6 +1,5 @@
 """`inventory bench pipeline`: measure throughput and latency of the stack of INVENTORY_HOME."""
 
-import shutil
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
@@ -8,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from deploy import output
-from deploy.artifacts.prerequisites import CHROMIUM, find
+from deploy.artifacts.prerequisites import CHROMIUM, HEADLESS, find
 from deploy.cli import option_checks
 from deploy.stack.home import Home, default_home
 from deploy.stack.runtime import load_environment, read_runtime
@@ -102,7 +101,7 @@ def _screen(pages: int) -> "Screen | None":
 
     home = Home(default_home())
     # Prefer the browser that people use. The earlier figures are from it, too.
-    chromium = shutil.which("chromium") or find(CHROMIUM)
+    chromium = find(CHROMIUM) or find(HEADLESS)
     if chromium is None or find_spec("playwright") is None or not home.has_demo():
         output.errors.print(
             "screens are not measured: this needs Chromium, playwright and the demo's logins"

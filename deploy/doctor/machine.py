@@ -10,7 +10,7 @@ from typing import Final
 
 from deploy.artifacts import fetch, install
 from deploy.artifacts.prerequisites import (
-    CHROMIUM,
+    HEADLESS,
     JAVA,
     JAVA_AT_LEAST,
     MAVEN,
@@ -134,7 +134,7 @@ CHECKS: Final = (
     java,
     _program(MAVEN, mild=True),
     _program(SETPRIV, mild=False),
-    _program(CHROMIUM, mild=True),
+    _program(HEADLESS, mild=True),
     postgres_binaries,
     jvm_parts,
     memory,

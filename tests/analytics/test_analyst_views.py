@@ -70,7 +70,6 @@ def test_a_key_without_a_clock_has_no_hops() -> None:
     assert list(analyst_views.hop_rows(encode_state(KeyState(InvKey("L|S"), Position(1, 2))))) == []
 
 
-@pytest.mark.soak  # test_history_spark runs this page, too
 def test_the_snippet_of_the_analyst_page_runs_on_a_run_of_the_local_engine(run: RunReport) -> None:
     blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     snippet = re.sub(r"run = Path\([^)]*\)", "run = RUN", blocks[0])

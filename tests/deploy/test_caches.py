@@ -141,7 +141,7 @@ def test_another_source_or_builder_is_another_wheel() -> None:
     assert install.key(LOCK.replace("alpha==1", "alpha==2")) == install.key(LOCK)
 
 
-@pytest.mark.soak
+@pytest.mark.engines
 def test_a_source_with_another_hash_is_not_built(tmp_path, monkeypatch) -> None:
     for name, value in MACHINE.items():
         monkeypatch.setenv(name, value)

@@ -22,7 +22,7 @@ from playwright.sync_api import (
     sync_playwright,
 )
 
-from deploy.artifacts.prerequisites import CHROMIUM, find
+from deploy.artifacts.prerequisites import HEADLESS, find
 from deploy.stack.home import PROJECT
 from tests.stack.browser.shop import Shop
 from tests.stack.running import RunningStack
@@ -119,9 +119,9 @@ def people(stack: RunningStack) -> People:
 
 @pytest.fixture(scope="package")
 def chromium() -> Iterator[Browser]:
-    path = find(CHROMIUM)
+    path = find(HEADLESS)
     if path is None:
-        pytest.skip(f"no browser: {CHROMIUM.repair}")
+        pytest.skip(f"no browser: {HEADLESS.repair}")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=path, args=["--no-sandbox", "--disable-dev-shm-usage"]

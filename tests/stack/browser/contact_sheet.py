@@ -22,7 +22,7 @@ from typing import Final, Literal
 
 from playwright.sync_api import Browser, Page, StorageState, ViewportSize, sync_playwright
 
-from deploy.artifacts.prerequisites import CHROMIUM, find
+from deploy.artifacts.prerequisites import HEADLESS, find
 from deploy.stack.home import Home, default_home
 
 DESKTOP: Final[ViewportSize] = {"width": 1280, "height": 900}
@@ -65,7 +65,7 @@ def main() -> None:
     given.to.mkdir(parents=True, exist_ok=True)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
-            executable_path=find(CHROMIUM),
+            executable_path=find(HEADLESS),
             args=["--no-sandbox", "--disable-dev-shm-usage"],
         )
         for role in given.role or passwords:

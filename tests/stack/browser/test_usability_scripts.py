@@ -16,7 +16,7 @@ from tests.stack.browser.shop import Shop
 from tests.stack.browser.working_day import ITEMS, ORDERED_UNITS, SHELF_UNITS, WorkingDay
 from tests.stack.running import RunningStack
 
-# Other tests do the same tasks by mouse and on a phone, without a limit of presses.
+# Other tests do the same tasks by mouse without a limit of presses, and open pages on a phone.
 BY = [*(pytest.param(by, marks=pytest.mark.soak) for by in (MOUSE, PHONE)), KEYBOARD]
 EXPLAIN, HAND_IN, ROLL_BACK, REPLAY, TRIAL = 1, 1, 3, 4, 4
 LINES = 2
