@@ -33,14 +33,16 @@ VARIABLES: Final = (
 )
 _S3: Final = ("s3", "s3a", "s3n")
 _SCHEMES: Final = ("http", "https")
+_NOT_FOUND: Final = 404
 _CONNECT_S: Final = 5.0
 _REQUEST_S: Final = 60.0
 _LONGEST: Final = 300
 _COPY: Final = "copy the archive again as docs/roles/analyst.md describes, with _head.json last"
-_CHECK: Final = (
+_CHECK_S3: Final = (
     "check bucket, path, AWS_ENDPOINT_URL, AWS_REGION, AWS_ACCESS_KEY_ID and "
     "AWS_SECRET_ACCESS_KEY, then start the same command again"
 )
+_CHECK_SERVER: Final = "check the URL and its server, then start the same command again"
 
 
 class NoArchive(Damage):
@@ -161,12 +163,28 @@ class Remote:
         try:
             yield _system(self.address, frozenset(variables().items()))
         except FileNotFoundError as error:
-            raise FileNotFoundError(2, os.strerror(2), self.at(name)) from error
+            if self._is_missing(error):
+                raise FileNotFoundError(2, os.strerror(2), self.at(name)) from error
+            raise self._unusable(name, error.__cause__ or error) from error
         except Exception as error:
             # Each file system of fsspec has its own types of errors.
-            cause = " ".join(str(error).split())[:_LONGEST].rstrip(".")
-            problem = f"{self.at(name)}: {cause}"
-            raise NoArchive(problem, KEPT, _CHECK) from error
+            raise self._unusable(name, error) from error
+
+    def _is_missing(self, error: FileNotFoundError) -> bool:
+        """Return False if the server failed, although `error` claims a missing file.
+
+        The HTTP client of fsspec raises `FileNotFoundError` for each failure, also for status 500
+        and for a refused connection. Only the error's cause tells them apart: a missing file has
+        status 404.
+        """
+        is_http = urlsplit(self.address).scheme in _SCHEMES
+        cause = error.__cause__
+        return not is_http or cause is None or getattr(cause, "status", None) == _NOT_FOUND
+
+    def _unusable(self, name: str, error: BaseException) -> NoArchive:
+        cause = " ".join(str(error).split())[:_LONGEST].rstrip(".")
+        step = _CHECK_S3 if urlsplit(self.address).scheme == "s3" else _CHECK_SERVER
+        return NoArchive(f"{self.at(name)}: {cause}", KEPT, step)
 
     @override
     def __str__(self) -> str:
