@@ -111,8 +111,8 @@ PERIODIC: Final = Family(
 )
 PERIODIC_MIN_MAX: Final = Family(
     code="RsS",
-    label="RsS: on order days at the reorder point, up to the order level",
-    summary="on order days at the reorder point, up to the order level",
+    label="RsS: at the reorder point, but only on order days, up to the order level",
+    summary="at the reorder point, but only on order days, up to the order level",
     shape=TWO_LEVELS,
     typed=("reorder_point_units", "order_up_to_units"),
     computed=("review_centidays", *SAFETY_COLUMNS),

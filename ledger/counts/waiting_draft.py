@@ -52,7 +52,7 @@ def locked_draft(count_id: int) -> LockedCount:
     if count.status == "approved":
         who, units = person(count.approved_by), counted(count.units, "unit")
         message = Message(
-            "%(who)s has approved count %(count_id)s of %(units)s already, %(write_time)s",
+            "%(who)s has approved count %(count_id)s already: %(units)s, %(write_time)s",
             who=who,
             count_id=count_id,
             units=units,

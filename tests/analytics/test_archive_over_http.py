@@ -16,7 +16,7 @@ def server(status: int) -> Iterator[str]:
     """Yield the address of a server that answers each request with `status`."""
 
     class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:  # noqa: N802 -- the name that the standard library calls
+        def do_GET(self) -> None:
             self.send_error(status)
 
         do_HEAD = do_GET  # noqa: N815 -- as above

@@ -325,7 +325,7 @@ def test_two_approvals_of_one_count_write_it_once(shelf: psycopg.Connection) -> 
     (won,) = (r for r in results if isinstance(r, Approved))
     (lost,) = (r for r in results if isinstance(r, Conflict))
     assert won == Approved(count_id, 20, 0)
-    assert f"has approved count {count_id} of" in lost.what_changed
+    assert f"has approved count {count_id} already: " in lost.what_changed
 
 
 def test_the_same_approval_sent_twice_is_one(shelf: psycopg.Connection) -> None:

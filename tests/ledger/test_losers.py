@@ -221,7 +221,7 @@ def test_of_two_who_approve_a_count_the_second_reads_who_was_first(
         {"max": {"action": "approve"}, "moe": {"action": "approve"}},
     )
 
-    first = rf"{winner} has approved count {count_id} of 20 units already, {WHEN}\."
+    first = rf"{winner} has approved count {count_id} already: 20 units, {WHEN}\."
     assert re.match(first, said(page))
 
 

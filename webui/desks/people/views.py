@@ -132,7 +132,7 @@ def _changed(form: ChangeForm, manager: AccountManager, person: Person) -> str:
         raise ServiceError(field, action, rule)
     if values["shown_version"] != person.version:
         message = Message(
-            "The account %(name)s has changed since this page was shown: now %(version)s",
+            "The account %(name)s has changed since this page was shown. It is now: %(version)s",
             name=person.name,
             version=person.version,
         )

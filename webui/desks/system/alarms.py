@@ -31,7 +31,7 @@ ADVICE: Final = {
     ),
     "Debezium": (
         gettext_noop(
-            "The service capture repairs Debezium. If this takes over a minute, restart capture."
+            "The service “capture” repairs Debezium. If this takes over a minute, restart “capture”."
         ),
         _RESTART_CAPTURE,
     ),
