@@ -210,9 +210,10 @@ LEFT JOIN read_model.sink_position at
     ON at.sink = 'projector' AND at.topic = '{ON_HAND_CHANGELOG}' AND at.partition = s.partition
 WHERE {DECIDABLE_SQL}
 """  # noqa: S608 -- constants of this project
+# `''` replaces a missing supplier. A null would equal nothing, so these needs would be left out.
 _OF_GROUPS: Final = """
-  AND (coalesce(r.supplier, il.supplier), r.location) IN (
-    SELECT coalesce(p.supplier, i.supplier), p.location FROM app.reorder_proposal p
+  AND (coalesce(r.supplier, il.supplier, ''), r.location) IN (
+    SELECT coalesce(p.supplier, i.supplier, ''), p.location FROM app.reorder_proposal p
     JOIN retail.item_location i ON i.inv_key = p.inv_key WHERE p.reorder_id = ANY(%s))
 """
 _ALLOWED: Final = " AND il.auto_max_minor > 0"

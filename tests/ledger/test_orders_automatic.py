@@ -237,6 +237,15 @@ def test_a_group_below_the_minimum_waits_until_it_reaches_it(
     assert len({line[4] for line in lines(ledger)}) == 1
 
 
+def test_a_need_without_a_supplier_waits_for_this_reason(
+    ledger: psycopg.Connection, due: str
+) -> None:
+    ledger.execute("UPDATE retail.item_location SET supplier = NULL")
+    ledger.execute("UPDATE app.reorder_proposal SET supplier = NULL")
+
+    assert [reason.code for reason in why_not([due])[due]] == ["no_supplier"]
+
+
 def test_a_call_orders_whole_groups_within_its_limit(ledger: psycopg.Connection, due: str) -> None:
     need(ledger, "T")
     for sku in ("U", "V"):
