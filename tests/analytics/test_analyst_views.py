@@ -41,7 +41,7 @@ def contents(run: RunReport) -> list[bytes]:
     return [row[2] for unit in run.rows for row in read_rows(unit, STATES)]
 
 
-def test_windows_come_back_as_the_states_hold_them(run: RunReport) -> None:
+def test_window_rows_have_the_sold_units_of_the_states(run: RunReport) -> None:
     rows = [row for content in contents(run) for row in analyst_views.window_rows(content)]
 
     named = [dict(zip(analyst_views.WINDOW_COLUMNS, row, strict=True)) for row in rows]
@@ -66,7 +66,7 @@ def test_sessions_and_hops_add_up_to_the_windows_they_cover(run: RunReport) -> N
             assert found["units"] == sum(inside)
 
 
-def test_a_key_without_a_clock_has_no_hops() -> None:
+def test_a_key_without_stream_time_has_no_hop_rows() -> None:
     assert list(analyst_views.hop_rows(encode_state(KeyState(InvKey("L|S"), Position(1, 2))))) == []
 
 

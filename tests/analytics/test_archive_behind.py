@@ -46,14 +46,14 @@ def test_progress_counts_the_records_that_were_missing() -> None:
     assert waiting.reported == [(50, 60), (60, 60)]
 
 
-def test_a_long_tail_takes_longer_than_the_limit_without_progress() -> None:
+def test_the_archive_wait_may_exceed_its_timeout_while_records_arrive() -> None:
     waiting = Waiting()
 
     assert not any(waiting.at(500.0 * step, step, 50) for step in range(100))
     assert waiting.at(50_000.0, 100, 50)
 
 
-def test_without_a_new_record_the_wait_ends_and_names_what_is_missing() -> None:
+def test_the_archive_wait_times_out_and_names_the_missing_records() -> None:
     waiting = Waiting()
     waiting.at(0, 10, 50)
     waiting.at(599, 20, 50)
@@ -68,7 +68,7 @@ def test_without_a_new_record_the_wait_ends_and_names_what_is_missing() -> None:
     assert refused.value.kept == "the archived records are kept, nothing was computed"
 
 
-def test_an_archive_that_begins_again_is_waited_for_while_records_arrive() -> None:
+def test_the_archive_wait_continues_while_an_emptied_archive_fills_again() -> None:
     waiting = Waiting()
     waiting.at(0, 90, 50)
 
@@ -98,7 +98,7 @@ class MarkersOnly(kafka.Tail):
 
 
 @pytest.mark.parametrize("is_service_running", [True, False])
-def test_offsets_without_a_record_are_not_waited_for(
+def test_the_archive_wait_skips_offsets_of_transaction_markers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_service_running: bool
 ) -> None:
     """The partition ends with the marker of a transaction, which is no record."""
@@ -125,7 +125,7 @@ def test_offsets_without_a_record_are_not_waited_for(
     }
 
 
-def test_a_broker_that_restarts_meanwhile_does_not_end_the_wait(
+def test_an_unreachable_broker_does_not_end_the_archive_wait_before_its_timeout(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings = Connections(home=tmp_path)

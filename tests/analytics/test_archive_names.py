@@ -76,7 +76,7 @@ def names(archive: Path) -> set[str]:
     return {path.name for path in archive.iterdir() if path.is_file()}
 
 
-def test_readers_accept_the_former_names(former: Path) -> None:
+def test_readers_accept_archive_files_with_the_names_of_the_first_release(former: Path) -> None:
     assert len(rows(former)) == sum(len(part) for part in HISTORY.log.values())
     assert source_id(former) == ID
     refuse_changed_source(former)
@@ -86,7 +86,7 @@ def test_readers_accept_the_former_names(former: Path) -> None:
     }
 
 
-def test_the_archiver_renames_them_and_continues(former: Path) -> None:
+def test_the_archiver_renames_files_of_the_first_release_and_continues(former: Path) -> None:
     before = rows(former)
 
     for writer in open_writers(former, partitions=PARTITIONS, generation=1):
@@ -131,14 +131,14 @@ def test_a_reader_follows_an_archive_that_is_renamed_meanwhile(former: Path) -> 
     assert len(reader.all_files()) > len(writer.all_files())
 
 
-def test_a_file_with_both_names_is_refused(former: Path) -> None:
+def test_an_archive_with_old_and_new_name_of_one_file_is_refused(former: Path) -> None:
     (former / HEAD).write_bytes((former / former_name(HEAD)).read_bytes())
 
     with pytest.raises(BrokenArchive, match=r"head\.json: an earlier release wrote this file"):
         Manifest(former).recover()
 
 
-def test_an_archiver_of_the_first_release_still_has_the_lock(former: Path) -> None:
+def test_an_archiver_respects_the_lock_of_a_first_release_archiver(former: Path) -> None:
     with exclusive(former / former_name(LOCK)) as is_held:
         assert is_held
         with only_archiver(former) as mine:
@@ -149,7 +149,7 @@ def test_an_archiver_of_the_first_release_still_has_the_lock(former: Path) -> No
         Manifest(former).recover()
 
 
-def test_code_of_the_first_release_can_not_take_an_archive_with_present_names(former: Path) -> None:
+def test_first_release_code_can_not_lock_an_archive_with_current_names(former: Path) -> None:
     """Old code would see an empty archive, and delete the files as not listed in a manifest."""
     Manifest(former).recover()
     Manifest(former).recover()

@@ -49,7 +49,9 @@ def test_rows_at_a_url_are_those_of_the_directory(manifest: Manifest) -> None:
         assert of_url == list(checked_rows(manifest.storage, file.source)) != []
 
 
-def test_a_reader_reads_only_the_new_lines(manifest: Manifest, files: MemoryFileSystem) -> None:
+def test_a_refresh_reads_only_the_new_lines_of_the_manifest(
+    manifest: Manifest, files: MemoryFileSystem
+) -> None:
     reader, known = open_manifest(URL), manifest.path.read_bytes()
     later = archived(manifest.directory, generate(seed=6, records=120))
     unread = b"x" * len(known) + later.path.read_bytes()[len(known) :]
@@ -88,14 +90,14 @@ def test_an_archive_at_a_url_is_only_read() -> None:
         ("gs://bucket/archive", "gs://bucket/archive"),
     ],
 )
-def test_the_address_of_a_named_archive_names_it_again(text: str, address: str) -> None:
+def test_a_normalized_archive_address_opens_the_same_storage(text: str, address: str) -> None:
     found = storage_of(text)
 
     assert found.address == address
     assert storage_of(location_of(found.address)) == found
 
 
-def test_the_archive_of_the_stack_keeps_its_path(tmp_path: Path) -> None:
+def test_the_archive_path_of_the_stack_survives_the_address_round_trip(tmp_path: Path) -> None:
     found = storage_of(tmp_path)
 
     assert found == Directory(tmp_path)

@@ -89,7 +89,7 @@ def test_path_file_url_and_bucket_give_equal_runs(home: Home, url: str, tmp_path
     assert found[0].as_json()["records"] == sum(f.rows for f in home.manifest.all_files())
 
 
-def test_a_finished_run_is_known_when_the_archive_has_moved_to_a_bucket(
+def test_a_finished_run_is_reused_after_its_archive_moves_to_a_bucket(
     home: Home, url: str, tmp_path: Path
 ) -> None:
     first = computed(tmp_path, str(home.settings.archive_dir))
@@ -127,7 +127,7 @@ def absent(_content: bytes) -> None:
 
 @pytest.mark.parametrize("spoil", [cut, altered, absent])
 @pytest.mark.parametrize("kind", ["file", MANIFEST, HEAD, SOURCE])
-def test_damage_at_a_url_is_refused_with_the_message_of_a_directory(
+def test_a_damaged_archive_at_a_url_gives_the_same_error_as_in_a_directory(
     home: Home,
     server: Server,
     tmp_path: Path,
@@ -198,7 +198,7 @@ def without_scheme(patch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     "spoil", [refuse, with_another_secret, with_an_unknown_key, without_scheme]
 )
-def test_a_server_that_refuses_or_is_away_is_one_message_without_secrets(
+def test_a_refusing_or_unreachable_s3_server_gives_one_message_without_secrets(
     url: str,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
@@ -219,7 +219,7 @@ def test_a_server_that_refuses_or_is_away_is_one_message_without_secrets(
 @pytest.mark.parametrize(
     "place", ["s3://no-such-bucket/archive", f"s3://{BUCKET}/empty", "nowhere"]
 )
-def test_a_place_without_an_archive_is_named(
+def test_the_error_names_a_path_or_url_without_an_archive(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
@@ -357,7 +357,7 @@ def test_explain_and_simulate_read_the_url(home: Home, url: str, tmp_path: Path)
     assert [unit.sources for unit in units[1]] == [unit.sources for unit in units[0]] != []
 
 
-def test_a_named_archive_needs_no_broker_and_gets_no_records(url: str, tmp_path: Path) -> None:
+def test_commands_add_no_records_to_a_named_archive(url: str, tmp_path: Path) -> None:
     known = settings(tmp_path, url)
 
     with pytest.raises(NoBroker, match="no command adds records to a named archive"):
@@ -366,7 +366,9 @@ def test_a_named_archive_needs_no_broker_and_gets_no_records(url: str, tmp_path:
         _ = open_manifest(url).directory
 
 
-def test_other_variables_mean_another_client(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_changed_credentials_create_another_s3_client(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert open_manifest(url).all_files()
 
     with_another_secret(monkeypatch)

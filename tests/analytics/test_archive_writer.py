@@ -26,7 +26,7 @@ def content(directory: Path) -> list[list[ArchiveRow]]:
 
 
 @pytest.mark.parametrize("cut", [0, 1, 50, 131])
-def test_a_crash_anywhere_changes_no_row_and_no_verdict(tmp_path: Path, cut: int) -> None:
+def test_an_archiver_crash_changes_no_row_and_no_verdict(tmp_path: Path, cut: int) -> None:
     history = generate(seed=cut)
     archived(tmp_path / "whole", history)
 
@@ -42,7 +42,7 @@ def test_a_crash_anywhere_changes_no_row_and_no_verdict(tmp_path: Path, cut: int
     assert content(tmp_path / "cut") == content(tmp_path / "whole")
 
 
-def test_a_file_without_its_line_is_written_again(tmp_path: Path) -> None:
+def test_an_archive_file_without_a_manifest_line_is_written_again(tmp_path: Path) -> None:
     history = generate(seed=7)
     archived(tmp_path, history, roll_every=500)
     expected = content(tmp_path)
@@ -63,7 +63,9 @@ def test_a_file_without_its_line_is_written_again(tmp_path: Path) -> None:
     assert not orphan.exists()
 
 
-def test_a_restart_far_into_the_archive_remembers_what_an_endless_run_does(tmp_path: Path) -> None:
+def test_a_restarted_archiver_restores_the_dedupe_ring_of_an_uninterrupted_one(
+    tmp_path: Path,
+) -> None:
     history = generate(seed=5, records=900)
     archived(tmp_path, history, roll_every=13)
 
@@ -77,7 +79,7 @@ def test_a_restart_far_into_the_archive_remembers_what_an_endless_run_does(tmp_p
 
 
 @pytest.mark.parametrize("end", range(1, 5))
-def test_a_restart_knows_of_a_snapshot_row_that_came_twice_what_an_endless_run_does(
+def test_a_restarted_archiver_restores_the_ring_after_a_repeated_snapshot_row(
     tmp_path: Path, end: int
 ) -> None:
     """The second record of the row is in another file, with its own LSN and commit time."""
@@ -108,7 +110,9 @@ def test_resent_and_malformed_records_keep_their_verdict(tmp_path: Path) -> None
     assert {"new", "resent", "malformed"} <= verdicts
 
 
-def test_facts_wait_ten_minutes_for_a_file_and_heartbeats_alone_an_hour(tmp_path: Path) -> None:
+def test_the_archiver_writes_facts_after_10_minutes_and_heartbeats_after_an_hour(
+    tmp_path: Path,
+) -> None:
     history = generate(seed=3)
     now = 0.0
     writer = open_writers(tmp_path, partitions=PARTITIONS, generation=1)[0]

@@ -11,7 +11,7 @@ from analytics.engines.results import STATES, ResultFile, read_rows
 from tests.analytics.histories import archived, generate
 
 
-def test_keys_of_two_sides_come_once_and_in_order() -> None:
+def test_side_by_side_yields_each_key_once_in_order() -> None:
     live = [(b"A", b"1"), (b"C", b"3"), (b"D", b"4")]
     recomputed = [(b"A", b"1"), (b"B", b"2"), (b"D", b"5")]
 
@@ -40,7 +40,7 @@ def live_of(run: RunReport, directory: Path, *, spoiled: bytes | None) -> list[L
     return parts
 
 
-def test_a_state_that_differs_is_named_whatever_the_buckets(tmp_path: Path) -> None:
+def test_a_differing_state_is_named_for_a_run_with_several_buckets(tmp_path: Path) -> None:
     manifest = archived(tmp_path / "archive", generate(seed=5))
     ends = {number: manifest.next_offset(number) for number in range(3)}
     plan = make_plan(manifest, engine="local", ends=ends, buckets=2)

@@ -84,7 +84,9 @@ def carried(run: RunReport) -> list[object]:
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_any_cuts_of_the_history_give_the_states_of_one_run(archived: Archived, seed: int) -> None:
+def test_runs_continued_from_a_base_give_the_states_of_a_single_run(
+    archived: Archived, seed: int
+) -> None:
     rng = random.Random(seed)  # noqa: S311 -- seeded test data
     end = {number: rng.randint(1, last) for number, last in archived.ends().items()}
     second = {number: rng.randint(0, last) for number, last in end.items()}
@@ -103,7 +105,7 @@ def test_any_cuts_of_the_history_give_the_states_of_one_run(archived: Archived, 
         assert sorted(parts) == sorted(row for unit in whole.rows for row in read_rows(unit, kind))
 
 
-def test_an_end_at_the_base_changes_no_state(archived: Archived) -> None:
+def test_a_run_that_ends_at_its_base_changes_no_state(archived: Archived) -> None:
     base = archived.complete(archived.ends(0.5))
 
     same = archived.later(base, archived.ends(0.5))
@@ -124,7 +126,7 @@ def test_a_plan_with_a_base_comes_back_as_it_was_written(archived: Archived) -> 
         assert all(source.next_offset > unit.begin for source in unit.sources)
 
 
-def test_another_seal_of_the_base_is_another_run(archived: Archived) -> None:
+def test_a_changed_seal_of_the_base_changes_the_run_id(archived: Archived) -> None:
     base = archived.complete(archived.ends(0.5))
     before = archived.plan_from(base)
 
@@ -204,7 +206,7 @@ def test_a_base_of_an_unknown_topic_is_refused(archived: Archived) -> None:
         archived.later(base, archived.ends())
 
 
-def test_a_base_that_ends_one_record_later_is_refused(archived: Archived) -> None:
+def test_a_base_that_ends_after_the_new_run_is_refused(archived: Archived) -> None:
     base = archived.complete(archived.ends(0.5))
     end = base.plan.ends[2]
 
@@ -262,7 +264,7 @@ def test_a_run_with_a_base_is_not_published_compared_or_written_as_tables(
         open_history(archived.settings, Request(run=run.plan.run))
 
 
-def test_the_last_run_is_the_last_complete_one(archived: Archived) -> None:
+def test_last_names_the_newest_run_without_a_base(archived: Archived) -> None:
     base = archived.complete(archived.ends(0.5))
     run = archived.later(base, archived.ends())
 

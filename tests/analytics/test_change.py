@@ -131,7 +131,7 @@ def test_a_wrong_parameter_is_refused_before_anything_is_computed() -> None:
 # --- source trees
 
 
-def test_parameters_become_a_tree_of_the_next_revision(tmp_path: Path) -> None:
+def test_parameters_create_a_source_tree_with_the_next_revision_number(tmp_path: Path) -> None:
     trees = tmp_path / "trees"
 
     tree = write_overlay_tree(trees, (OF_L1,))
@@ -148,7 +148,7 @@ def test_parameters_become_a_tree_of_the_next_revision(tmp_path: Path) -> None:
     assert [*change.problems()] == []
 
 
-def test_parameters_may_have_a_chosen_number_but_not_be_set_twice(tmp_path: Path) -> None:
+def test_a_parameter_tree_accepts_a_chosen_revision_but_no_second_overlay(tmp_path: Path) -> None:
     tree = write_overlay_tree(tmp_path, (OF_L1,), revision=9)
 
     assert revision_of(tree) == 9
@@ -166,7 +166,9 @@ def test_trees_that_are_written_at_the_same_time_get_different_numbers(tmp_path:
     assert sorted(map(revision_of, found)) == [first, first + 1, first + 2]
 
 
-def test_a_commit_becomes_a_tree_and_an_unknown_one_is_named(sources: Path, tmp_path: Path) -> None:
+def test_a_commit_becomes_a_source_tree_and_an_unknown_ref_is_refused(
+    sources: Path, tmp_path: Path
+) -> None:
     tree = write_commit_tree(tmp_path, "v1", project=sources)
 
     assert tree == write_commit_tree(tmp_path, "HEAD", project=sources)
@@ -183,7 +185,7 @@ def test_a_commit_becomes_a_tree_and_an_unknown_one_is_named(sources: Path, tmp_
 # --- changed rules need a number
 
 
-def test_a_comment_is_no_change_of_rules_and_a_changed_term_is(tree: Path) -> None:
+def test_code_changes_but_not_comments_require_a_new_logic_revision(tree: Path) -> None:
     rules = tree / "inventory" / "replenishment" / "quantity.py"
     rules.write_text(rules.read_text("utf-8") + "\n# explained\n", "utf-8")
     edit(tree / "inventory/fold/record.py", '"""The fold: ', '"""The pure fold: ')
@@ -246,7 +248,7 @@ def test_a_plan_names_what_a_run_computes_and_the_measured_rate(home: Home, tmp_
     assert after.records_new == 0
 
 
-def test_filters_and_broken_or_unmatched_rows_prevent_a_publication(
+def test_filters_and_invalid_or_unmatched_policy_rows_prevent_publication(
     home: Home, tmp_path: Path
 ) -> None:
     def problems(rule: OverlayRule, selection: Selection = EVERYTHING) -> str:
@@ -264,7 +266,7 @@ def test_filters_and_broken_or_unmatched_rows_prevent_a_publication(
     assert "order_up_to_units must be above" in problems(rule_of(["order_up_to_units=1"]))
 
 
-def test_the_effect_counts_rows_before_the_ends_only(home: Home) -> None:
+def test_the_effect_counts_only_policy_rows_before_the_end_offsets(home: Home) -> None:
     everything = {number: home.manifest.next_offset(number) for number in range(PARTITIONS)}
     position, key, _image = next(policy_images(home.manifest, everything))
     number, offset = map(int, re.findall(r"\d+", position))
@@ -304,7 +306,7 @@ def test_selected_keys_have_the_states_of_a_complete_run(
     assert states(home, selection) == {key: everything[key] for key in keys}
 
 
-def test_a_selection_is_another_run_and_is_said_in_words(home: Home) -> None:
+def test_a_selection_changes_the_run_id_and_has_a_text(home: Home) -> None:
     some = Selection(stores=("L1", "L2"), suppliers=("ACME",))
 
     assert a_plan(home, selection=some).run != a_plan(home).run
@@ -315,7 +317,7 @@ def test_a_selection_is_another_run_and_is_said_in_words(home: Home) -> None:
 # --- the end of the history
 
 
-def test_a_history_ends_before_a_time_at_a_run_or_at_the_archive(home: Home) -> None:
+def test_a_history_can_end_before_a_time_or_at_the_archive_end(home: Home) -> None:
     runs = runs_dir(home.settings)
     offline = home.settings.model_copy(update={"kafka_bootstrap": ""})
     manifest, ends = history(home.settings, "archived", runs=runs)

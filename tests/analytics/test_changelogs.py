@@ -105,7 +105,7 @@ def test_the_cut_is_the_end_of_the_last_whole_chunk() -> None:
     assert found.cut().next_offset == {0: 13}
 
 
-def test_a_window_row_that_the_projector_has_not_taken_in_yet_counts_at_the_cut() -> None:
+def test_the_cut_includes_a_window_row_that_the_projector_has_not_applied() -> None:
     windows = [window(0, 5, 1), window(2, 9, 3), window(4, 12, 7)]
     found = changelogs([level(0, 5, next_offset=6), level(2, 9, next_offset=10)], windows)
     found.read_levels({0: 3}, 0)
@@ -114,7 +114,7 @@ def test_a_window_row_that_the_projector_has_not_taken_in_yet_counts_at_the_cut(
     assert found.retained_rows({KEY: 0})[KEY, NOW_US].row.sold_units == 1
 
 
-def test_a_window_row_of_a_later_chunk_is_taken_back() -> None:
+def test_the_cut_excludes_a_window_row_of_a_later_chunk() -> None:
     later = NOW_US + WINDOW_US
     windows = [window(0, 5, 1), window(2, 9, 3), window(3, 9, 2, later), window(6, 12, 7)]
     found = changelogs([level(0, 5, next_offset=6)], windows)
@@ -125,7 +125,7 @@ def test_a_window_row_of_a_later_chunk_is_taken_back() -> None:
     assert found.retained_rows({KEY: 0})[KEY, NOW_US].row.sold_units == 7
 
 
-def test_what_was_ahead_in_one_look_is_shown_in_the_next() -> None:
+def test_a_window_row_ahead_of_one_comparison_is_applied_in_the_next() -> None:
     found = changelogs(
         [level(0, 5, next_offset=6), level(2, 9, next_offset=10)],
         [window(0, 5, 1), window(2, 9, 3)],

@@ -77,7 +77,7 @@ def test_attempts_and_files_of_killed_tasks_are_listed_and_deleted(runs: Path) -
     assert found(runs) == Orphans((), ())
 
 
-def test_an_attempt_of_the_last_minutes_may_still_be_committed(runs: Path) -> None:
+def test_clean_leaves_out_recent_attempts(runs: Path) -> None:
     assert kinds(found(runs, after_s=0.0)) == ["spark"]
 
 
@@ -152,7 +152,7 @@ def test_live_states_without_a_lock_file_are_abandoned_after_an_hour(runs: Path)
     assert list(abandoned(runs.parent)) == [made]
 
 
-def test_abandoned_live_states_that_are_gone_end_no_cleaning(runs: Path) -> None:
+def test_clean_continues_if_abandoned_live_states_are_already_deleted(runs: Path) -> None:
     left = killed_comparison(runs.parent)
     [again] = abandoned(runs.parent)
     shutil.rmtree(left)
@@ -194,7 +194,7 @@ def test_files_of_a_killed_simulation_are_listed_and_deleted(runs: Path) -> None
     assert not left.exists()
 
 
-def test_files_that_a_jvm_deletes_meanwhile_end_no_cleaning(
+def test_clean_continues_if_a_jvm_deletes_a_listed_file(
     runs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     [scratch] = runs.glob("*/spark")
@@ -218,7 +218,7 @@ def test_files_that_a_jvm_deletes_meanwhile_end_no_cleaning(
     assert not scratch.exists()
 
 
-def test_the_command_lists_first(runs: Path) -> None:
+def test_the_clean_command_lists_files_and_deletes_them_only_with_yes(runs: Path) -> None:
     asked = CliRunner().invoke(app, ["backfill", "clean"])
     listed = json.loads(CliRunner().invoke(app, ["backfill", "clean", "--json"]).stdout)
     done = CliRunner().invoke(app, ["backfill", "clean", "--yes"])

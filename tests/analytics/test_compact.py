@@ -63,13 +63,13 @@ def ends(archive: Path) -> dict[int, int]:
     return {number: manifest.next_offset(number) for number in range(PARTITIONS)}
 
 
-def test_code_of_the_first_release_can_not_take_the_merged_archive(archive: Path) -> None:
+def test_first_release_code_can_not_lock_a_compacted_archive(archive: Path) -> None:
     assert compacted(archive).former is not None
 
     assert (archive / former_name(LOCK)).is_dir()
 
 
-def test_merged_files_hold_the_same_records_behind_a_chain_of_their_own(archive: Path) -> None:
+def test_a_compacted_archive_has_the_same_records_and_a_valid_manifest(archive: Path) -> None:
     before, known = rows(archive), Manifest(archive).all_files()
 
     done = compacted(archive)
@@ -89,7 +89,9 @@ def test_merged_files_hold_the_same_records_behind_a_chain_of_their_own(archive:
     assert not archive.with_name(BESIDE).exists()
 
 
-def test_a_recomputation_gives_the_same_digests(archive: Path, tmp_path: Path) -> None:
+def test_a_recomputation_after_compaction_gives_the_same_digests(
+    archive: Path, tmp_path: Path
+) -> None:
     def digests(results: Path) -> list[tuple[object, ...]]:
         units = units_of(Manifest(archive), ends(archive), buckets=2)
         found = [recompute(unit, results) for unit in units]
@@ -101,7 +103,9 @@ def test_a_recomputation_gives_the_same_digests(archive: Path, tmp_path: Path) -
     assert digests(tmp_path / "after") == before
 
 
-def test_an_archiver_continues_as_if_nothing_was_merged(tmp_path: Path, history: Generated) -> None:
+def test_an_archiver_continues_a_compacted_archive_with_equal_rows(
+    tmp_path: Path, history: Generated
+) -> None:
     half = Generated({number: part[: len(part) // 2] for number, part in history.log.items()})
     archived(tmp_path / "archive", half, roll_every=20)
     archived(tmp_path / "whole", history, roll_every=20)
@@ -167,14 +171,16 @@ def test_a_crash_after_the_exchange_leaves_the_new_archive(
     assert not archive.with_name(BESIDE).exists()
 
 
-def test_directories_that_can_not_be_exchanged_stay(archive: Path, tmp_path: Path) -> None:
+def test_the_archive_is_unchanged_if_the_exchange_of_directories_fails(
+    archive: Path, tmp_path: Path
+) -> None:
     with pytest.raises(NotExchanged, match="No such file") as refused:
         compaction._exchange(archive, tmp_path / "missing")
 
     assert "the archive was not changed" in str(refused.value)
 
 
-def test_a_plan_made_before_says_so_and_a_damaged_file_is_no_such_case(
+def test_a_plan_from_before_a_compaction_fails_with_a_request_for_a_new_plan(
     archive: Path, tmp_path: Path
 ) -> None:
     unit = units_of(Manifest(archive), ends(archive), buckets=1)[0]
@@ -224,7 +230,7 @@ def test_files_are_grouped_by_size(
     assert [[each.bytes for each in group] for group in found] == expected
 
 
-def test_the_newest_files_stay(archive: Path) -> None:
+def test_the_newest_files_are_not_merged(archive: Path) -> None:
     files: list[ArchiveFile] = list(Manifest(archive).files(0))
 
     found = list(groups(files, Limits(least=1 << 40, most=1 << 40, newest=2)))

@@ -42,7 +42,7 @@ def compacted(home: Home) -> Home:
     return Home(home.settings, Manifest(home.settings.archive_dir))
 
 
-def test_the_log_of_a_run_from_before_is_read_from_the_merged_files(home: Home) -> None:
+def test_the_log_of_an_older_run_is_read_from_the_compacted_archive(home: Home) -> None:
     run = home.run(ends={number: home.manifest.next_offset(number) - 5 for number in range(3)})
     before = open_history(home.settings, Request(run))
     tables = {table.name: rows(before, table.name) for table in LOG_TABLES}
@@ -58,7 +58,7 @@ def test_the_log_of_a_run_from_before_is_read_from_the_merged_files(home: Home) 
     assert {table.name: rows(after, table.name) for table in LOG_TABLES} == tables
 
 
-def test_a_run_from_before_and_one_from_after_a_compaction_are_compared(home: Home) -> None:
+def test_runs_from_before_and_after_a_compaction_can_be_compared(home: Home) -> None:
     former, other = home.run(), home.run(two_runs.higher_reorder_point)
     with Scratch() as scratch:
         expected = home.compare(former, other, scratch).digest
@@ -88,7 +88,7 @@ def test_a_key_is_explained_after_a_compaction(home: Home) -> None:
     assert after.a.found is not None
 
 
-def test_an_archive_of_another_topic_is_not_read_instead(home: Home) -> None:
+def test_a_run_refuses_the_archive_of_another_topic(home: Home) -> None:
     run = home.run()
     compacted(home)
     (home.settings.archive_dir / SOURCE).unlink()
@@ -98,7 +98,7 @@ def test_an_archive_of_another_topic_is_not_read_instead(home: Home) -> None:
         open_history(home.settings, Request(run))
 
 
-def test_a_shorter_archive_is_not_read_instead(home: Home, tmp_path: Path) -> None:
+def test_a_run_refuses_a_shorter_archive(home: Home, tmp_path: Path) -> None:
     plan = compared_runs(runs_dir(home.settings), run := home.run(), run).a.plan
     shorter = a_home(tmp_path / "shorter", a_history(steps=60))
 
@@ -106,7 +106,7 @@ def test_a_shorter_archive_is_not_read_instead(home: Home, tmp_path: Path) -> No
         present_files(plan, shorter.settings.archive_dir)
 
 
-def test_an_archive_that_was_written_again_in_other_bytes_is_read(home: Home) -> None:
+def test_a_run_accepts_a_rewritten_archive_with_other_file_hashes(home: Home) -> None:
     plan = compared_runs(runs_dir(home.settings), run := home.run(), run).a.plan
     units = tuple(
         replace(unit, sources=tuple(replace(one, sha256="other") for one in unit.sources))

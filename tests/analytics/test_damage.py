@@ -97,7 +97,7 @@ def swapped(path: Path) -> None:
 
 
 @pytest.mark.parametrize("spoil", [with_changed_rows, missing, cut_off, swapped])
-def test_no_reader_takes_a_row_of_a_file_that_is_not_the_listed_one(
+def test_every_reader_refuses_an_archive_file_that_differs_from_the_manifest(
     case: Case, spoil: Callable[[Path], None]
 ) -> None:
     path = archive_file(case)
@@ -138,7 +138,7 @@ def test_readers_of_a_run_check_its_results(case: Case) -> None:
         assert f"`inventory backfill discard {case.run} --yes`" in refused.value.step
 
 
-def test_the_printed_step_makes_a_damaged_run_sound_again(case: Case) -> None:
+def test_the_printed_next_step_repairs_a_damaged_run(case: Case) -> None:
     directory, rows = units_of_run(case)
     (Path(rows[0].directory) / f"{STATES}.parquet").unlink()
     plan = load(directory)
@@ -151,7 +151,7 @@ def test_the_printed_step_makes_a_damaged_run_sound_again(case: Case) -> None:
     assert case.refusal() is None
 
 
-def test_a_file_more_in_a_partition_is_refused_and_put_aside_by_the_printed_command(
+def test_an_unlisted_file_is_refused_until_the_printed_command_moves_it_away(
     case: Case, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("INVENTORY_HOME", str(case.settings.home))
@@ -178,7 +178,7 @@ def test_a_file_more_in_a_partition_is_refused_and_put_aside_by_the_printed_comm
     assert case.refusal() is None
 
 
-def test_bytes_behind_the_head_are_refused_until_the_archiver_has_cut_them(case: Case) -> None:
+def test_manifest_bytes_after_the_head_are_refused_until_the_archiver_cuts_them(case: Case) -> None:
     path = case.settings.archive_dir / MANIFEST
     with path.open("ab") as stream:
         stream.write(b'{"schema":2')
@@ -195,7 +195,7 @@ def planned(case: Case) -> tuple[Path, Plan]:
     return directory, load(directory)
 
 
-def test_a_second_run_of_one_plan_is_refused_with_an_exit_code_of_its_own(
+def test_a_concurrent_run_of_the_same_plan_is_refused_with_its_own_exit_code(
     case: Case, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     directory, plan = planned(case)
@@ -214,7 +214,7 @@ def test_a_second_run_of_one_plan_is_refused_with_an_exit_code_of_its_own(
     assert "`inventory backfill status` shows its progress" in capsys.readouterr().err
 
 
-def test_a_plan_of_a_damaged_archive_is_not_begun(case: Case) -> None:
+def test_no_plan_is_made_for_a_damaged_archive(case: Case) -> None:
     manifest = Manifest(case.settings.archive_dir)
     ends = {number: manifest.next_offset(number) for number in range(3)}
     archive_file(case).unlink()
@@ -233,7 +233,7 @@ def test_only_the_checking_reader_opens_archive_files() -> None:
     assert users == {"analytics/archive/checked.py", "analytics/archive/former.py"}
 
 
-def test_the_message_has_problem_what_was_kept_and_next_step() -> None:
+def test_a_damage_message_has_the_problem_the_kept_data_and_the_next_step() -> None:
     error = Damage("the file has 3 bytes", "nothing was published", "start it again")
 
     assert str(error) == "the file has 3 bytes; nothing was published; start it again"

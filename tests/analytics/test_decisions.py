@@ -44,7 +44,9 @@ def said(revision: int, status: str = "open", offset: int = 50) -> DecisionRevis
         (said(2, "accepted"), said(2, "superseded"), OTHER),
     ],
 )
-def test_a_proposal_is_a_decision_or_newer_than_the_comparison(decision, proposal, rule) -> None:
+def test_proposals_differ_from_decisions_only_before_the_end_offsets(
+    decision, proposal, rule
+) -> None:
     decided = {} if decision is None else {"R:L|S:1-2": decision}
     proposed = {} if proposal is None else {"R:L|S:1-2": proposal}
 
@@ -104,7 +106,7 @@ def of_others(status: str) -> DecisionRevision:
         (THEIRS, ours("open"), ours("superseded", revision=3), EXTRA),
     ],
 )
-def test_decisions_are_asked_for_as_far_as_their_revision_has_decided(
+def test_decisions_need_a_proposal_only_while_their_logic_revision_decides(
     deciding: DecidingRevision,
     decision: DecisionRevision | None,
     proposal: DecisionRevision | None,
@@ -118,7 +120,7 @@ def test_decisions_are_asked_for_as_far_as_their_revision_has_decided(
     assert found == ([] if rule is None else [rule])
 
 
-def test_the_newest_switch_says_who_decides_and_since_when() -> None:
+def test_the_newest_switch_defines_the_deciding_revision_and_its_start() -> None:
     first: tuple[int, dict[str, int], int] = (LOGIC_REVISION, {}, 100)
     other, back = (OTHERS, {"3": 20}, 500), (LOGIC_REVISION, {"3": 40}, 1000)
 
@@ -156,7 +158,9 @@ def state(on_hand: int, episode: Episode) -> KeyState:
         (20, "limit_below_minimum", False),
     ],
 )
-def test_a_need_is_open_held_or_has_a_reason_that_fits(on_hand, reason, is_missing) -> None:
+def test_a_need_is_missing_if_the_reason_for_none_does_not_fit_the_stock(
+    on_hand, reason, is_missing
+) -> None:
     found = _missing(state(on_hand, Episode(reason=reason)), set(), decides=True)
 
     assert (found is not None) == is_missing

@@ -79,7 +79,9 @@ def test_both_rules_explain_the_first_record_at_which_they_differ(home: Home, tr
     assert (first.how, first.row["b_id"]) == ("only_b", f"R:{KEY}:1-{found.offset}")
 
 
-def test_without_its_tree_a_run_has_the_terms_that_it_wrote(home: Home, tree: Path) -> None:
+def test_a_run_without_its_source_tree_is_explained_by_its_written_terms(
+    home: Home, tree: Path
+) -> None:
     other = found_in(home, two_runs.one_pack_more, Trees((tree,)))
 
     assert "name the run's source tree with --code" in other.b.problem
@@ -98,14 +100,14 @@ def test_a_tree_that_fails_is_named(home: Home, tmp_path: Path) -> None:
     assert f"{tmp_path} could not explain the record: RuntimeError: half a merge" in found.b.problem
 
 
-def test_a_decision_counts_before_an_earlier_explanation(home: Home) -> None:
+def test_a_changed_decision_is_shown_instead_of_an_earlier_explanation(home: Home) -> None:
     found = found_in(home, two_runs.lower_floor)
 
     assert {one.how for one in found.differences} == {"changed"}
     assert found.as_json()["differences"][0]["kind"] == "price"
 
 
-def test_a_key_that_decides_alike_has_no_such_record(home: Home) -> None:
+def test_a_key_with_equal_decisions_has_no_divergent_record(home: Home) -> None:
     runs = runs_of(home, two_runs.nothing, code_of_b="other")
 
     assert divergence(home.settings, runs, KEY, Trees()) is None

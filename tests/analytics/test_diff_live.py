@@ -130,7 +130,7 @@ def test_a_changed_rule_shows_in_its_class(
     assert found.exit_code == 1
 
 
-def test_an_archive_that_has_moved_is_read_where_a_person_names_it(
+def test_a_moved_archive_is_read_from_the_configured_location(
     workers: Workers, scratch: Scratch, tmp_path: Path
 ) -> None:
     former = a_home(tmp_path / "home", HISTORY)
@@ -198,7 +198,7 @@ def test_a_run_of_some_keys_is_compared_with_these_keys(
     assert 0 < found.totals[REORDER].equal < open_needs(home, home.run())
 
 
-def test_page_and_files_are_those_of_two_runs(
+def test_a_comparison_with_live_state_writes_the_page_and_parquet_files(
     home: Home, workers: Workers, scratch: Scratch, tmp_path: Path
 ) -> None:
     found = compared(home, workers, home.run(two_runs.one_pack_more), scratch)
@@ -236,7 +236,9 @@ def test_workers_that_have_published_nothing_are_refused(home: Home) -> None:
     assert "partition 0 up to offset 0" in refusal(home, Workers(HISTORY), home.run())
 
 
-def test_a_decision_that_its_topic_has_lost_is_named(home: Home, workers: Workers) -> None:
+def test_a_published_decision_missing_from_its_topic_is_reported(
+    home: Home, workers: Workers
+) -> None:
     number = next(n for n in range(PARTITIONS) if workers.broker.topics[REORDER_EVENTS, n])
     workers.broker.cut(REORDER_EVENTS, number, 1_000_000)
 
@@ -246,7 +248,7 @@ def test_a_decision_that_its_topic_has_lost_is_named(home: Home, workers: Worker
     assert "compare with a run that is limited to other keys" in problem
 
 
-def test_another_topic_is_refused(home: Home, workers: Workers) -> None:
+def test_the_live_state_of_a_recreated_topic_is_refused(home: Home, workers: Workers) -> None:
     run = compared_run(runs_dir(home.settings) / home.run())
 
     with pytest.raises(NotComparable, match="deleted and recreated"):
@@ -255,7 +257,7 @@ def test_another_topic_is_refused(home: Home, workers: Workers) -> None:
         )
 
 
-def test_records_on_which_no_consumer_acts_are_ignored(
+def test_simulated_outdated_and_malformed_decision_records_are_ignored(
     home: Home, workers: Workers, scratch: Scratch
 ) -> None:
     broker = workers.broker
@@ -270,13 +272,13 @@ def test_records_on_which_no_consumer_acts_are_ignored(
     assert compared(home, workers, home.run(), scratch).is_equal
 
 
-def test_a_record_of_another_version_of_the_code_is_named(home: Home, workers: Workers) -> None:
+def test_a_record_with_an_unknown_schema_version_is_named(home: Home, workers: Workers) -> None:
     workers.broker.produce(REORDER_EVENTS, 0, b"L0|S0", b'{"schema": 99}')
 
     assert f"{REORDER_EVENTS}[0]@" in refusal(home, workers, home.run())
 
 
-def test_the_live_state_is_no_run_of_its_own(home: Home) -> None:
+def test_the_live_state_can_not_be_compared_with_itself(home: Home) -> None:
     with pytest.raises(NotComparable, match="both the live state"):
         live_and_run(home.settings, "live", "live")
     with Scratch() as scratch, pytest.raises((UnknownRun, NotComparable), match="'live'"):
@@ -319,7 +321,7 @@ def test_a_key_has_both_explanations_at_its_last_record(home: Home, workers: Wor
     )
 
 
-def test_a_key_without_an_explanation_says_why(home: Home, workers: Workers) -> None:
+def test_a_key_without_an_explanation_shows_the_reason(home: Home, workers: Workers) -> None:
     run = home.run(two_runs.one_pack_more)
     other = replace(workers.live(), state=lambda _number, _key: None)
     with Scratch() as scratch:
@@ -366,7 +368,9 @@ def test_an_archive_url_with_credentials_is_not_comparable(
     assert "k:s" not in str(refused.exception)
 
 
-def test_a_key_that_was_decided_again_is_refused(home: Home, workers: Workers) -> None:
+def test_a_key_decided_again_after_the_end_of_the_run_is_refused(
+    home: Home, workers: Workers
+) -> None:
     run = home.run(ends={number: end // 2 for number, end in ENDS.items()})
     with Scratch() as scratch:
         left = compared(home, workers, run, scratch).runs.live.left_out

@@ -49,7 +49,7 @@ def peak_bytes(runs: ComparedRuns, directory: Path, needs: int) -> int:
         tracemalloc.stop()
 
 
-def test_four_times_the_log_takes_no_more_memory(
+def test_pairing_four_times_as_many_needs_takes_no_more_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(results, "_READ_ROWS", 50)  # rows of a batch, fewer than a file has

@@ -140,7 +140,7 @@ def span_of(course: Course | None) -> Span | None:
 
 
 @given(drawn_spans(), drawn_spans())
-def test_each_need_is_in_one_pair_and_no_two_that_meet_are_left_over(
+def test_each_need_is_in_one_pair_and_no_overlapping_needs_remain_unpaired(
     ours: Spans, theirs: Spans
 ) -> None:
     found = paired(ours, theirs)
@@ -155,13 +155,13 @@ def test_each_need_is_in_one_pair_and_no_two_that_meet_are_left_over(
     assert all(one == other for one, other in paired(ours, ours))
 
 
-def test_another_need_without_a_closing_ends_the_one_before() -> None:
+def test_a_new_need_ends_an_earlier_need_that_was_not_closed() -> None:
     found = differences([need(10, 10), need(20, 20)], [])
 
     assert [one.how for one in found if one] == ["only_a", "only_a"]
 
 
-def test_a_quantity_a_supplier_and_a_cost_are_decisions_and_terms_are_not() -> None:
+def test_quantity_and_supplier_are_decisions_but_other_terms_are_explanations() -> None:
     ours = [need(10, 10)]
     more_terms = (*LEVELS, ("weather", 1))
 
@@ -221,7 +221,7 @@ def test_a_run_without_a_proposal_keeps_the_old_price(
     assert found.row["reason"] == "overstock"
 
 
-def test_the_reason_is_the_first_term_of_the_rules_and_then_another_record() -> None:
+def test_the_reason_names_a_differing_term_another_record_or_the_closing() -> None:
     earlier = (("on_hand_units", 9), ("reorder_point_units", 20))
     higher = (("on_hand_units", 9), ("reorder_point_units", 23))
 

@@ -88,7 +88,7 @@ def test_a_changed_rule_shows_in_its_class_only(
     assert found.exit_code == 1
 
 
-def test_an_explanation_is_no_changed_decision_and_adds_no_money(
+def test_a_changed_explanation_changes_no_decision_and_no_amount(
     home: Home, scratch: Scratch
 ) -> None:
     found = home.compare(home.run(), home.run(two_runs.another_term), scratch).as_json()
@@ -98,7 +98,9 @@ def test_an_explanation_is_no_changed_decision_and_adds_no_money(
     assert found["reorders"]["a"]["minor"] == found["reorders"]["b"]["minor"] > 0
 
 
-def test_units_and_money_are_those_of_both_runs(home: Home, scratch: Scratch) -> None:
+def test_differences_in_units_and_money_add_up_to_the_totals_of_both_runs(
+    home: Home, scratch: Scratch
+) -> None:
     found = home.compare(home.run(), home.run(two_runs.one_pack_more), scratch)
     rows = list(scratch.ranked(REORDER))
 
@@ -250,7 +252,7 @@ def test_runs_of_another_generation_are_refused(tmp_path: Path) -> None:
     assert "are of generations [1] and [2]" in problem
 
 
-def test_a_file_that_changes_after_the_check_is_named(tmp_path: Path) -> None:
+def test_a_result_file_deleted_after_the_check_is_reported(tmp_path: Path) -> None:
     home = a_home(tmp_path / "home", a_history(steps=60))
     name = home.run()
     runs = compared_runs(runs_dir(home.settings), name, name)

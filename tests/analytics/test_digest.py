@@ -21,13 +21,13 @@ def test_any_order_and_any_split_give_the_same_digest(rows, cut, seed) -> None:
     assert from_hex(as_hex(whole)) == whole
 
 
-def test_a_row_counted_twice_shows() -> None:
+def test_a_row_counted_twice_changes_the_digest() -> None:
     once = row_hash(b"a", b"1")
 
     assert total([once, once]) != total([once])
     assert total([once, once]) != 0
 
 
-def test_borders_between_fields_count_and_absent_is_not_empty() -> None:
+def test_the_row_hash_depends_on_field_borders_and_on_null_versus_empty() -> None:
     assert row_hash(b"ab", b"c") != row_hash(b"a", b"bc")
     assert row_hash(b"a", None) != row_hash(b"a", b"")

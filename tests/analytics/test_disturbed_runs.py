@@ -118,7 +118,7 @@ def change_the_rule(tree: Path) -> None:
 
 
 @pytest.mark.soak
-def test_a_killed_jvm_is_named_and_the_next_run_of_the_process_starts_another(
+def test_a_killed_jvm_is_reported_and_the_next_run_starts_a_new_one(
     manifest: Manifest, digest: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     from pyspark import SparkContext  # noqa: PLC0415 -- loads pyspark
@@ -201,7 +201,7 @@ def test_rules_that_change_during_a_run_are_not_mixed_into_it(
 
 
 @pytest.mark.soak
-def test_of_two_commands_for_one_run_the_second_ends_with_an_exit_code_of_its_own(
+def test_a_second_command_for_a_run_in_use_ends_with_its_own_exit_code(
     manifest: Manifest, digest: str, tmp_path: Path
 ) -> None:
     (tmp_path / "archive").symlink_to(manifest.directory)

@@ -81,7 +81,7 @@ def test_any_number_of_buckets_gives_the_same_digests(tmp_path: Path, history: G
 
 
 @pytest.mark.domain("9 W8 *")
-def test_a_recomputation_gives_the_states_of_a_partition_that_judged_itself(
+def test_a_recomputation_gives_the_states_of_a_live_partition(
     tmp_path: Path, history: Generated
 ) -> None:
     live: dict[InvKey, bytes] = {}
@@ -139,7 +139,7 @@ def unlist(report: RunReport) -> None:
         commit(row, report.directory / COMMITS)
 
 
-def test_units_that_no_driver_listed_are_listed_by_the_next_start(
+def test_the_next_start_lists_committed_units_that_a_killed_driver_did_not_list(
     tmp_path: Path, history: Generated
 ) -> None:
     plan = plan_of(tmp_path, history)
@@ -160,7 +160,7 @@ def test_units_that_no_driver_listed_are_listed_by_the_next_start(
         (lambda line: line[:-9], "run_unit record"),
     ],
 )
-def test_a_changed_commit_is_refused(
+def test_a_changed_unit_commit_is_refused(
     tmp_path: Path, history: Generated, change: Callable[[bytes], bytes], problem: str
 ) -> None:
     plan = plan_of(tmp_path, history)

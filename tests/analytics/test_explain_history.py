@@ -57,7 +57,7 @@ def test_the_whole_history_of_a_key_ends_in_its_state(tmp_path: Path, seed: int)
 
 
 @pytest.mark.parametrize("days", [-1, 0, 1, 2, 90])
-def test_the_state_of_a_time_is_the_newest_whose_clock_had_not_passed_it(
+def test_the_state_at_a_time_is_the_newest_with_stream_time_up_to_it(
     tmp_path: Path, days: int
 ) -> None:
     history = generate(4)
@@ -111,7 +111,7 @@ def test_every_late_change_of_a_closed_window_is_one_revision(tmp_path: Path) ->
     assert seen > 10
 
 
-def test_revisions_are_told_in_one_line_each(tmp_path: Path) -> None:
+def test_each_window_revision_is_printed_on_one_line(tmp_path: Path) -> None:
     history = generate(5, records=900)
     archived(tmp_path / "archive", history)
     key = min(history.keys)
@@ -133,7 +133,7 @@ def test_revisions_are_told_in_one_line_each(tmp_path: Path) -> None:
     assert list(revision_lines(())) == []
 
 
-def test_nothing_is_known_without_an_archive(tmp_path: Path) -> None:
+def test_the_history_of_a_key_is_empty_without_an_archive(tmp_path: Path) -> None:
     found = history_of(settings(tmp_path), InvKey("L|S"), 0)
 
     assert (found.row_offsets, found.revisions, found.state) == ({}, (), None)

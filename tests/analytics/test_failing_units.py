@@ -108,7 +108,7 @@ def test_a_missing_or_truncated_file_is_named_with_partition_offsets_and_path(
     assert "`inventory backfill rearchive --yes`" in found.step
 
 
-def test_a_disk_that_takes_no_result_is_named(manifest: Manifest, tmp_path: Path) -> None:
+def test_an_unwritable_results_directory_is_named(manifest: Manifest, tmp_path: Path) -> None:
     (tmp_path / "results").write_bytes(b"a file, where a directory is needed")
 
     found = failure(manifest, tmp_path / "results")
@@ -117,9 +117,7 @@ def test_a_disk_that_takes_no_result_is_named(manifest: Manifest, tmp_path: Path
     assert str(tmp_path / "results") in found.step
 
 
-def test_a_failure_ends_a_run_whose_units_wait_for_a_process(
-    manifest: Manifest, tmp_path: Path
-) -> None:
+def test_a_failed_unit_ends_a_run_with_waiting_units(manifest: Manifest, tmp_path: Path) -> None:
     """The pool cancels the waiting units. The driver must not wait for a cancelled one."""
     (tmp_path / "results").write_bytes(b"a file, where a directory is needed")
     ends = {number: manifest.next_offset(number) for number in range(PARTITIONS)}
@@ -138,7 +136,7 @@ def test_a_failure_ends_a_run_whose_units_wait_for_a_process(
     assert all(isinstance(each, UnitFailed) for each in found)
 
 
-def test_a_driver_that_looks_late_finds_few_units_run_after_the_failed_one(
+def test_few_units_run_after_a_failure_that_the_driver_detects_late(
     manifest: Manifest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """On a busy machine, the pool may run all units it has got before the driver sees a failure."""
@@ -156,7 +154,7 @@ def test_a_driver_that_looks_late_finds_few_units_run_after_the_failed_one(
     assert len(found) == UNITS_PER_PROCESS
 
 
-def test_every_unit_runs_once_when_there_are_more_than_the_processes_take(
+def test_every_unit_runs_once_when_units_outnumber_the_pool(
     manifest: Manifest, tmp_path: Path
 ) -> None:
     ends = {number: manifest.next_offset(number) for number in range(PARTITIONS)}
@@ -171,7 +169,7 @@ def test_every_unit_runs_once_when_there_are_more_than_the_processes_take(
 
 @pytest.mark.engines
 @pytest.mark.parametrize("engine", ["local", pytest.param("spark", marks=pytest.mark.soak)])
-def test_a_failed_run_is_one_message_and_keeps_what_is_finished(
+def test_a_failed_run_prints_one_message_and_keeps_finished_units(
     manifest: Manifest, tmp_path: Path, engine: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     plan = plan_of(manifest, engine=engine)

@@ -57,7 +57,7 @@ def size_of(directory: Path) -> int:
     return sum(-(-path.stat().st_size // PAGE) * PAGE for path in files)
 
 
-def test_a_run_on_a_disk_that_fills_up_says_so_and_continues_when_it_has_space(
+def test_a_run_on_a_full_disk_reports_it_and_continues_after_space_is_freed(
     disk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(local, "run_units", _run_here)
@@ -134,7 +134,7 @@ def write_outcomes(directory: Path) -> None:
             unit.write("baseline", key, group, Simulated(Outcome()))
 
 
-def test_a_simulation_on_a_full_disk_names_the_disk_and_not_the_code(disk: Path) -> None:
+def test_a_simulation_on_a_full_disk_asks_for_free_space(disk: Path) -> None:
     fill(disk, but=8 * PAGE)
 
     with pytest.raises(OSError, match="No space left on device") as ended:

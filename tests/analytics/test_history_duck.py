@@ -37,7 +37,9 @@ def asked(duck: DuckHistory, text: str) -> list[tuple[object, ...]]:
     return list(answer.rows())
 
 
-def test_every_table_answers_under_its_name(duck: DuckHistory, files: dict[str, list[str]]) -> None:
+def test_every_history_table_can_be_queried_by_its_name(
+    duck: DuckHistory, files: dict[str, list[str]]
+) -> None:
     assert asked(duck, "SHOW TABLES") == [(name,) for name in sorted(files)]
     for name, paths in files.items():
         rows = sum(pq.read_metadata(path).num_rows for path in paths)
@@ -71,7 +73,7 @@ def test_statements_are_answered_in_order(duck: DuckHistory) -> None:
         "EXPLAIN ANALYZE\nSELECT count(*) FROM log",
     ],
 )
-def test_what_only_reads_is_allowed(duck: DuckHistory, allowed: str) -> None:
+def test_read_only_statements_are_allowed(duck: DuckHistory, allowed: str) -> None:
     assert asked(duck, allowed)
 
 
@@ -98,7 +100,7 @@ def test_what_only_reads_is_allowed(duck: DuckHistory, allowed: str) -> None:
         "SELECT 1; COPY log TO 'x.csv'",
     ],
 )
-def test_what_does_more_is_refused_and_changes_no_file(
+def test_statements_that_write_or_change_settings_are_refused(
     duck: DuckHistory, files: dict[str, list[str]], tmp_path: Path, refused: str
 ) -> None:
     own = files["log"][0]
@@ -126,7 +128,7 @@ def test_what_does_more_is_refused_and_changes_no_file(
         "variable_of_this_process",
     ],
 )
-def test_no_other_file_address_or_variable_is_read(
+def test_queries_can_not_read_other_files_urls_or_variables(
     duck: DuckHistory, files: dict[str, list[str]], tmp_path: Path, source: str
 ) -> None:
     variable_of_this_process = pq.read_table(files["log"][0], partitioning=None)

@@ -72,7 +72,7 @@ def test_a_removed_or_cut_file_is_written_again(fresh: Home, table: str) -> None
     assert [Path(path).read_bytes() for path in again.files[table]] == contents
 
 
-def test_other_columns_mean_that_every_table_is_written_again(
+def test_a_new_content_revision_rewrites_every_table(
     fresh: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     open_history(fresh.settings, Request())
@@ -103,7 +103,7 @@ def test_two_commands_never_write_the_same_tables(fresh: Home) -> None:
         open_history(fresh.settings, Request())
 
 
-def test_the_log_ends_where_the_run_ends_or_where_the_archive_ends(fresh: Home) -> None:
+def test_the_log_table_ends_at_the_end_of_the_run_or_of_the_archive(fresh: Home) -> None:
     half = fresh.run(ends={0: 20, 1: 0, 2: 7})
 
     read = open_history(fresh.settings, Request(run=half))
@@ -124,7 +124,7 @@ def test_tables_go_to_another_directory(fresh: Home, tmp_path: Path) -> None:
     assert whole.num_rows == len(rows(found, "sales"))
 
 
-def test_without_a_run_there_are_the_tables_of_the_log(tmp_path: Path) -> None:
+def test_without_a_run_only_the_log_tables_exist(tmp_path: Path) -> None:
     home = a_home(tmp_path / "home", generate(seed=3))
 
     found = open_history(home.settings, Request())
@@ -173,7 +173,7 @@ def test_damage_is_found_before_a_table_is_written(fresh: Home) -> None:
         open_history(fresh.settings, Request(out=fresh.settings.home / "out"))
 
 
-def test_a_difference_of_two_runs_has_its_tables(fresh: Home, tmp_path: Path) -> None:
+def test_diff_files_of_two_runs_become_history_tables(fresh: Home, tmp_path: Path) -> None:
     with Scratch() as scratch:
         names = fresh.run(), fresh.run(two_runs.one_pack_more)
         write_tables(fresh.compare(*names, scratch), tmp_path / "diff")

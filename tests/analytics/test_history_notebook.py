@@ -17,7 +17,7 @@ def written() -> dict[str, Any]:
     return dict(json.loads(PATH.read_text(encoding="utf-8")))
 
 
-def test_every_cell_runs_and_gives_the_output_that_the_page_shows(tmp_path: Path) -> None:
+def test_every_notebook_cell_runs_and_gives_the_saved_output(tmp_path: Path) -> None:
     found = executed(written(), a_home_with_a_run(tmp_path))
 
     assert encoded(found) == PATH.read_text(encoding="utf-8"), (

@@ -77,7 +77,7 @@ def test_slow_stock_leaves_out_locations_that_never_sell(duck: DuckHistory) -> N
     assert duck.ask("slow_stock") == []
 
 
-def test_a_document_is_read_with_the_function_of_spark(duck: DuckHistory) -> None:
+def test_duckdb_has_the_get_json_object_function_of_spark(duck: DuckHistory) -> None:
     statement = 'SELECT get_json_object(\'{"a": {"b": "c"}}\', \'$.a.b\') AS found'
 
     assert duck.rows(statement) == [{"found": "c"}]
@@ -90,7 +90,7 @@ def test_pages_translate_every_question_and_the_columns_of_its_answer(duck: Duck
     assert {column_title(name) for answer in answers for name in answer.columns} == {*ANSWERS}
 
 
-def test_every_question_has_a_note_without_signs_of_sql() -> None:
+def test_every_question_has_a_note_without_sql_comment_signs() -> None:
     notes: dict[str, Any] = {one.name: one.note for one in questions()}
 
     assert all(note.endswith(".") and "--" not in note for note in notes.values()), notes

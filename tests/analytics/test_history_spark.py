@@ -99,7 +99,7 @@ def of_spark(session: Any, statement: str) -> tuple[tuple[str, ...], Rows]:
         for one in questions()
     ],
 )
-def test_a_question_has_the_same_answer_in_both(
+def test_a_question_has_the_same_answer_in_duckdb_and_spark(
     duck: DuckHistory, spark: Any, asked: Question
 ) -> None:
     columns, rows = of_duck(duck, asked.statement)
@@ -144,7 +144,7 @@ def test_the_archive_is_one_data_set_for_spark_with_its_partition_column(
 
 
 @pytest.mark.engines
-def test_values_of_every_type_are_equal_in_both(duck: DuckHistory, spark: Any) -> None:
+def test_values_of_every_type_are_equal_in_duckdb_and_spark(duck: DuckHistory, spark: Any) -> None:
     for statement in (
         "SELECT * FROM sales ORDER BY id",
         "SELECT * FROM orders ORDER BY id",
@@ -209,7 +209,7 @@ def test_the_import_of_analytics_loads_neither_spark_nor_arrow() -> None:
     [("/opt/python", "/opt/python"), ("", sys.executable), (None, sys.executable)],
 )
 @pytest.mark.parametrize("name", ["PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"])
-def test_the_python_that_a_user_names_is_kept(
+def test_a_python_for_pyspark_set_by_the_user_is_used(
     monkeypatch: pytest.MonkeyPatch, name: str, set_by_user: str | None, used: str
 ) -> None:
     for variable in ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"):
@@ -235,7 +235,7 @@ def test_there_are_ten_questions_that_end_with_a_question_mark() -> None:
         question("nope")
 
 
-def test_sell_through_is_the_plain_sum(duck: DuckHistory) -> None:
+def test_sell_through_equals_a_sum_over_the_sale_lines(duck: DuckHistory) -> None:
     sold: dict[tuple[str, str], int] = {}
     for row in images(TRADE, "sale_line"):
         key = (row["location"], row["sku"])
@@ -248,7 +248,7 @@ def test_sell_through_is_the_plain_sum(duck: DuckHistory) -> None:
         assert permille == 1000 * units // (units + max(0, on_hand))
 
 
-def test_suppliers_are_the_plain_sums(duck: DuckHistory) -> None:
+def test_supplier_figures_equal_sums_over_orders_and_receipts(duck: DuckHistory) -> None:
     orders = {row["id"]: row for row in images(TRADE, "purchase_order_line")}
     receipts = {row["purchase_order_line_id"]: row for row in images(TRADE, "shipment_line")}
     expected = []
@@ -283,7 +283,7 @@ def test_seasonality_adds_up_to_the_sales_that_windows_count(duck: DuckHistory) 
     assert weekend > sum(row[2] for row in cells if row[0] < 6) / 5
 
 
-def test_late_facts_are_the_plain_delays(duck: DuckHistory) -> None:
+def test_late_facts_equal_the_delays_of_the_sale_lines(duck: DuckHistory) -> None:
     rows = {row[0]: row for row in of_duck(duck, question("late_facts").statement)[1]}
 
     for store in ("BERLIN-1", "GRAZ-2", "WIEN-1"):
@@ -298,7 +298,7 @@ def test_late_facts_are_the_plain_delays(duck: DuckHistory) -> None:
     )
 
 
-def test_shrink_by_reason_is_the_plain_sum(duck: DuckHistory) -> None:
+def test_shrink_by_reason_equals_a_sum_over_the_adjustments(duck: DuckHistory) -> None:
     signs = {"theft": 1, "damage": 1, "waste": 1, "found": -1}
     expected: dict[tuple[str, str], int] = {}
     for row in images(TRADE, "stock_adjustment"):

@@ -76,7 +76,9 @@ def test_the_log_has_each_record_once_with_its_text_and_verdict(history: History
 
 
 @pytest.mark.parametrize("captured", CAPTURED, ids=attrgetter("name"))
-def test_facts_are_the_images_with_their_types(history: History, captured: Any) -> None:
+def test_fact_tables_have_the_typed_values_of_the_row_images(
+    history: History, captured: Any
+) -> None:
     names = {"item_location": "policies", "sale_line": "sales", "stock_count": "counts"}
     names |= {"purchase_order_line": "orders", "shipment_line": "shipments"}
     names |= {"stock_adjustment": "adjustments"}
@@ -115,7 +117,7 @@ def test_windows_hold_every_sale_but_the_late_ones(history: History) -> None:
     assert {row["day"].isoweekday() == row["weekday"] for row in windows} == {True}
 
 
-def test_the_last_movement_leaves_the_on_hand_of_the_state(history: History) -> None:
+def test_the_last_movement_gives_the_on_hand_units_of_the_state(history: History) -> None:
     states = {row["inv_key"]: row for row in rows(history, "states")}
     movements = rows(history, "movements")
     last = {row["inv_key"]: row for row in movements}
@@ -159,7 +161,7 @@ def test_a_movement_in_the_second_of_a_count_is_before_it(tmp_path: Path) -> Non
         before[row["inv_key"]] = row
 
 
-def test_corrected_and_deleted_rows_leave_their_last_image(tmp_path: Path) -> None:
+def test_corrected_and_deleted_sales_have_their_last_image_in_the_tables(tmp_path: Path) -> None:
     history = open_history(a_small_home(tmp_path).settings, Request())
 
     changed = [row for row in rows(history, "log") if row["op"] in ("u", "d")]
@@ -240,11 +242,13 @@ def test_money_is_in_minor_units_and_times_are_utc() -> None:
         ("timestamp with time zone", "soon", None),
     ],
 )
-def test_a_value_of_another_type_is_null(kind: str, given: object, expected: object) -> None:
+def test_a_value_that_does_not_fit_the_column_type_becomes_null(
+    kind: str, given: object, expected: object
+) -> None:
     assert value_as(kind, given) == expected
 
 
-def test_a_key_that_is_no_text_is_shown_and_has_no_facts(tmp_path: Path) -> None:
+def test_a_record_key_that_is_not_utf8_is_in_the_log_but_has_no_facts(tmp_path: Path) -> None:
     history = generate(seed=1, records=0, keys=1)
     [partition] = [number for number, part in history.log.items() if part]
     last = history.log[partition][-1]

@@ -51,7 +51,7 @@ ROW = ("sale_line", 7)
     ],
     ids=["insert", "update", "delete", "insert and update", "early insert", "early delete"],
 )
-def test_a_row_counts_as_it_was_at_the_cut(records: list[Logged], expected: Moved) -> None:
+def test_a_row_in_flight_is_compared_as_of_the_cut(records: list[Logged], expected: Moved) -> None:
     assert moved(records, BEFORE, TAKEN, CUT) == {ROW: expected}
 
 
@@ -66,11 +66,13 @@ def test_a_row_counts_as_it_was_at_the_cut(records: list[Logged], expected: Move
     ],
     ids=["on both sides", "later", "still running", "sent again", "sent again at once"],
 )
-def test_a_row_on_the_same_side_twice_is_left_alone(records: list[Logged]) -> None:
+def test_a_row_that_postgres_and_kafka_both_have_or_lack_is_not_corrected(
+    records: list[Logged],
+) -> None:
     assert moved(records, BEFORE, TAKEN, CUT) == {}
 
 
-def test_a_key_of_a_chunk_that_was_taken_in_partly_is_further_than_its_partition() -> None:
+def test_the_cut_of_a_key_can_be_later_than_the_cut_of_its_partition() -> None:
     level = KeyState(InvKey("L|S"), Position(1, 55))
     cut = Cut({3: 50}, {level.inv_key: level})
 
@@ -80,7 +82,7 @@ def test_a_key_of_a_chunk_that_was_taken_in_partly_is_further_than_its_partition
     assert cut.holds("L|T", 3, 49)
 
 
-def test_lines_on_their_way_are_taken_from_the_number_of_committed_ones() -> None:
+def test_lines_in_flight_are_subtracted_from_the_committed_lines() -> None:
     other = {**image(1), "location": "M"}
     rows = {
         ROW: Moved(None, image(2)),
@@ -93,7 +95,7 @@ def test_lines_on_their_way_are_taken_from_the_number_of_committed_ones() -> Non
     assert lines_moved(rows, "L") == -1
 
 
-def test_a_snapshot_sees_what_had_ended_when_it_was_taken() -> None:
+def test_a_postgres_snapshot_sees_only_transactions_that_had_ended() -> None:
     assert [TAKEN.sees(xid) for xid in (109, 110, 111, 119, 120)] == [
         True,
         False,
@@ -104,7 +106,7 @@ def test_a_snapshot_sees_what_had_ended_when_it_was_taken() -> None:
     assert [TAKEN.is_later(xid) for xid in (119, 120)] == [False, True]
 
 
-def test_transaction_ids_of_32_bits_go_on_at_zero() -> None:
+def test_a_snapshot_compares_32_bit_transaction_ids_after_a_wraparound() -> None:
     wide = 5 << 32
     wrapped = Snapshot(xmin=wide - 2, xmax=wide + 10, running=frozenset({wide - 1}), at_us=0)
 

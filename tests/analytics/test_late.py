@@ -40,14 +40,14 @@ def offsets_found(
     return list(late._source_records(Connections(), 0, wanted))
 
 
-def test_every_wanted_record_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_source_record_of_a_late_sale_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     batches = [[Message(3), Message(4)], [], [Message(5), Message(6), Message(7, is_end=True)]]
 
     assert offsets_found(monkeypatch, batches, [3, 6]) == [3, 6]
 
 
 @pytest.mark.parametrize("found", [Message(5), Message(4, is_end=True)])
-def test_a_record_that_is_gone_ends_the_search(
+def test_a_missing_source_record_of_a_late_sale_raises_an_error(
     monkeypatch: pytest.MonkeyPatch, found: Message
 ) -> None:
     with pytest.raises(

@@ -84,7 +84,7 @@ def test_a_line_of_another_schema_is_refused(tmp_path: Path) -> None:
         Manifest(tmp_path)
 
 
-def test_a_line_that_no_head_covers_is_not_read_and_is_cut_by_the_archiver(tmp_path: Path) -> None:
+def test_a_manifest_line_after_the_head_is_ignored_and_cut_by_the_archiver(tmp_path: Path) -> None:
     """After a crash between line and head, the archiver reads the records of the line again."""
     manifest = Manifest(tmp_path)
     manifest.append(a_file(0, 10))
@@ -148,7 +148,7 @@ def test_a_line_removed_doubled_or_moved_is_refused_with_partition_and_offsets(
     ("number", "problem"),
     [(0, r"line 2: .* up to offset 10, but found .* was changed"), (2, "head")],
 )
-def test_a_changed_line_is_refused_though_it_is_a_line(
+def test_a_changed_but_well_formed_manifest_line_is_refused(
     tmp_path: Path, number: int, problem: str
 ) -> None:
     path, lines = three(tmp_path)
@@ -168,7 +168,7 @@ def test_a_removed_head_or_manifest_is_refused(tmp_path: Path, name: str) -> Non
         Manifest(tmp_path)
 
 
-def test_a_reader_whose_archive_was_set_back_stops(tmp_path: Path) -> None:
+def test_a_manifest_reader_stops_if_the_head_moved_back(tmp_path: Path) -> None:
     manifest, reader = Manifest(tmp_path), Manifest(tmp_path)
     manifest.append(a_file(0, 10))
     former = (tmp_path / HEAD).read_bytes()

@@ -22,7 +22,7 @@ def test_an_archive_without_archiver_moves_at_the_first_try(tmp_path: Path) -> N
     assert not archive.exists()
 
 
-def test_an_archive_whose_archiver_keeps_the_lock_stays(tmp_path: Path) -> None:
+def test_a_locked_archive_is_not_moved_away(tmp_path: Path) -> None:
     archive = tmp_path / "archive"
     archive.mkdir()
 
@@ -33,7 +33,7 @@ def test_an_archive_whose_archiver_keeps_the_lock_stays(tmp_path: Path) -> None:
     assert not (archive / "aside").exists()
 
 
-def test_files_that_a_compaction_has_listed_meanwhile_stay(
+def test_files_listed_by_a_concurrent_compaction_are_not_moved_away(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     archive = tmp_path / "archive"

@@ -15,7 +15,7 @@ def ends(home: Path, partitions: int) -> dict[int, int]:
 
 
 @pytest.mark.parametrize("without", [(), (PARTITIONS - 1,), (PARTITIONS - 2, PARTITIONS - 1)])
-def test_a_partition_without_a_file_yet_is_one_of_the_history(
+def test_the_history_includes_partitions_without_archived_files(
     tmp_path: Path, without: tuple[int, ...]
 ) -> None:
     found = generate(seed=1, records=40)
@@ -28,7 +28,7 @@ def test_a_partition_without_a_file_yet_is_one_of_the_history(
 
 
 @pytest.mark.parametrize("partitions", [2, 12])
-def test_an_archive_of_another_number_of_partitions_keeps_its_own(
+def test_the_history_has_the_partition_count_of_a_named_archive(
     tmp_path: Path, partitions: int
 ) -> None:
     archived(tmp_path / "copy", generate(seed=1, records=40))

@@ -105,7 +105,7 @@ def decision(revision: int, offset: int) -> DecisionRevision:
     return DecisionRevision(revision, "open", 2, offset)
 
 
-def test_proposals_of_earlier_records_are_left_to_the_earlier_proof() -> None:
+def test_a_proof_leaves_out_proposals_of_records_before_its_base() -> None:
     older, boundary = "R:L|A:1-3", "R:L|B:1-4"
     amended, former = "R:L|C:1-5", "R:L|D:0-6"
     proposed = {
@@ -121,7 +121,7 @@ def test_proposals_of_earlier_records_are_left_to_the_earlier_proof() -> None:
     assert decided_since({}, {}, proposed, 1) == proposed
 
 
-def test_exit_codes_are_those_of_a_comparison(home: Home) -> None:
+def test_a_proof_has_the_exit_codes_of_a_comparison(home: Home) -> None:
     run, _ = proved(home, [], ends(home.manifest, 0.3))
     opened = sum(row.open_reorders for row in run.rows)
     equal = BackfillVerifyReport(run, 3, 0, (), "0" * 32, opened, Decisions(3, ()))

@@ -157,7 +157,7 @@ def told(owned: OwnedPartition) -> dict[str, object]:
     }
 
 
-def test_changelogs_are_those_of_a_worker_that_took_everything_as_one_chunk(case: Case) -> None:
+def test_published_changelogs_equal_those_of_a_replay_in_one_chunk(case: Case) -> None:
     async def play() -> None:
         published, replayed = broker_of(case), broker_of(case)
         await publish(case, published)
@@ -182,7 +182,7 @@ def test_changelogs_are_those_of_a_worker_that_took_everything_as_one_chunk(case
 
 
 @pytest.mark.parametrize("size", [1, 7])
-def test_a_worker_that_begins_from_it_has_and_does_what_one_that_replayed_does(
+def test_a_worker_restored_from_a_published_run_acts_like_one_that_replayed(
     case: Case, size: int
 ) -> None:
     async def play() -> None:
@@ -217,7 +217,7 @@ def later(broker: MemoryBroker, topic: str, number: int, begin: int) -> list[obj
     ]
 
 
-def test_cut_off_anywhere_it_is_refused_until_it_is_written_again(
+def test_an_interrupted_publication_is_refused_until_it_is_written_again(
     case: Case, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(publication, "STATES_AT_ONCE", 2)
@@ -242,7 +242,7 @@ def test_cut_off_anywhere_it_is_refused_until_it_is_written_again(
     asyncio.run(play())
 
 
-def test_it_tells_where_the_ring_begins_as_a_worker_does(case: Case) -> None:
+def test_a_publication_writes_the_same_ring_start_as_a_worker(case: Case) -> None:
     async def play() -> None:
         broker = broker_of(case)
         await publish(case, broker)
@@ -271,7 +271,9 @@ class Watched(Publication):
         await super()._write_states(batch, beats)
 
 
-def test_a_transaction_is_bounded_by_its_rows(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_publication_limits_the_window_rows_of_each_transaction(
+    case: Case, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async def play() -> None:
         broker, history = broker_of(case), case.histories[0]
         of_a_key = [len(state.windows) for state in history.states()]
@@ -304,7 +306,7 @@ async def is_taken_up(case: Case, broker: MemoryBroker, number: int) -> bool:
     return True
 
 
-def test_a_worker_that_comes_meanwhile_fences_it_out(case: Case) -> None:
+def test_a_worker_that_starts_during_a_publication_fences_it(case: Case) -> None:
     async def play() -> None:
         broker, history = broker_of(case), case.histories[0]
         made = Publication(history, broker.writer(history.number), await broker.topic_ids(SOURCES))
@@ -318,7 +320,7 @@ def test_a_worker_that_comes_meanwhile_fences_it_out(case: Case) -> None:
     asyncio.run(play())
 
 
-def test_a_partition_without_any_key_tells_no_progress(case: Case) -> None:
+def test_a_partition_without_keys_publishes_no_progress(case: Case) -> None:
     async def play() -> None:
         broker = MemoryBroker()
         nothing = PartitionHistory(0, GENERATION, 5, (), case.histories[0].archive)

@@ -141,7 +141,7 @@ def with_another_archive(finished: Finished) -> None:
         (with_another_archive, "holds other records of partition=0/bucket=0of1"),
     ],
 )
-def test_a_run_that_is_not_the_history_of_this_log_by_these_rules_is_refused(
+def test_an_incomplete_run_or_one_of_other_rules_or_log_is_not_publishable(
     finished: Finished, spoil: Callable[[Finished], None], told: str
 ) -> None:
     spoil(finished)
@@ -191,7 +191,9 @@ def test_a_report_of_another_release_is_refused_with_its_file(
     assert listed["problem"].startswith(f"{path}: run record: ")
 
 
-def test_a_report_without_a_version_is_read_and_none_is_shown(finished: Finished) -> None:
+def test_a_run_report_without_a_schema_version_is_read_but_not_publishable(
+    finished: Finished,
+) -> None:
     (shown,) = status(finished.settings)["runs"]
     assert shown["finished"]
     assert "schema" not in shown
@@ -213,7 +215,7 @@ def test_a_plan_comes_back_as_it_was_written(finished: Finished) -> None:
     assert plan.source_topic_id == SOURCE_ID
 
 
-def test_rules_in_work_are_named(
+def test_uncommitted_rule_changes_prevent_a_publication_and_are_named(
     finished: Finished, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.undo()
@@ -238,7 +240,7 @@ def test_rules_in_work_are_named(
     assert f"so no run can be published: {expected};" in reason(finished)
 
 
-def test_an_archive_is_of_one_topic_for_ever(tmp_path: Path) -> None:
+def test_an_archive_accepts_only_the_topic_id_that_it_stored_first(tmp_path: Path) -> None:
     assert source_id(tmp_path) is None
     refuse_other_source(tmp_path, "none yet")
     assert source_id(tmp_path) is None
@@ -254,7 +256,7 @@ def test_an_archive_is_of_one_topic_for_ever(tmp_path: Path) -> None:
         source_id(tmp_path)
 
 
-def test_runs_of_two_topics_have_two_names(finished: Finished) -> None:
+def test_the_run_name_depends_on_the_topic_id(finished: Finished) -> None:
     manifest = Manifest(finished.settings.archive_dir)
     (manifest.directory / SOURCE).unlink()
 
@@ -263,7 +265,7 @@ def test_runs_of_two_topics_have_two_names(finished: Finished) -> None:
     assert other.run != finished.report.plan.run
 
 
-def test_a_run_that_is_discarded_meanwhile_is_left_out_of_the_status(
+def test_the_status_leaves_out_a_concurrently_discarded_run(
     finished: Finished, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     glob = Path.glob

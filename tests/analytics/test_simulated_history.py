@@ -39,7 +39,7 @@ def kept_as_it_was(history: KeyHistory) -> KeyHistory:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_a_world_with_the_receipts_of_history_has_its_stock(seed: int) -> None:
+def test_a_simulation_with_the_recorded_receipts_reproduces_the_recorded_stock(seed: int) -> None:
     assumptions = Assumptions(demand=RECORDED)
     seen = 0
 
@@ -58,7 +58,7 @@ def test_a_world_with_the_receipts_of_history_has_its_stock(seed: int) -> None:
     assert seen > 200
 
 
-def test_the_facts_are_those_that_the_fold_applied() -> None:
+def test_the_simulated_history_has_the_facts_that_the_fold_applied() -> None:
     for key, records in records_by_key(a_history(2)).items():
         partition = Partition(1)
         results = [partition.apply_admitted(*one).verdict for one in records]

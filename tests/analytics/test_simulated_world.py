@@ -27,7 +27,7 @@ def a_steady_item(*, reorder_point: int = 4, lead_centidays: int = 200) -> OneKe
     return item
 
 
-def test_the_arithmetic_of_a_steady_item() -> None:
+def test_a_steady_item_has_the_orders_and_outcome_computed_by_hand() -> None:
     # Stock falls 10, 8, 6, 4. At noon of day 2 it is 4, so 6 units are ordered.
     # It is 2 on day 3. The 6 units arrive on day 4 before the sale: 2 + 6 - 2 = 6.
     # It is 4 again on day 5, so the next 6 units are ordered, and so on.
@@ -57,7 +57,7 @@ def test_a_lower_reorder_point_loses_units_and_a_higher_one_keeps_stock() -> Non
     assert low.out_us == (us(6 * DAY + 12) - us(4 * DAY + 12))
 
 
-def test_history_reproduces_itself_and_the_baseline_keeps_its_demand() -> None:
+def test_history_and_baseline_have_equal_demand_sales_and_margin() -> None:
     item = a_steady_item()
 
     past, same = item.past(10 * DAY), item.run(10 * DAY).outcome
@@ -76,7 +76,7 @@ def test_a_lead_time_of_zero_delivers_before_the_next_sale() -> None:
     assert done.outcome.received_units == done.outcome.ordered_units == 18
 
 
-def test_goods_that_arrive_in_the_second_of_a_count_are_on_the_shelf_after_it() -> None:
+def test_goods_that_arrive_in_the_same_second_as_a_count_are_added_to_it() -> None:
     # The opening count of 4 opens the need. The goods arrive in the same second, and the count
     # can't include them.
     item = OneKey(policy={"lead_time_centidays": 0}, opening=4)
@@ -90,7 +90,9 @@ def test_goods_that_arrive_in_the_second_of_a_count_are_on_the_shelf_after_it() 
 
 
 @pytest.mark.parametrize(("hours", "lost"), [(48, 0), (49, 1)])
-def test_goods_that_arrive_with_the_sale_count_and_later_ones_do_not(hours: int, lost: int) -> None:
+def test_goods_that_arrive_in_the_second_of_a_sale_are_available_for_it(
+    hours: int, lost: int
+) -> None:
     # The count of 4 opens the need at hour 0. Three units are sold at hour 1 and two at hour 48.
     item = OneKey(opening=4)
     item.sale(1, 3)
@@ -123,7 +125,7 @@ def test_an_item_without_demand_keeps_its_stock() -> None:
     assert found.period_us == us(10 * DAY) - us(0)
 
 
-def test_a_negative_book_at_the_start_proves_units_on_the_shelf() -> None:
+def test_negative_on_hand_at_the_start_means_more_units_on_the_shelf() -> None:
     # Three units are counted and five are sold, so two more were on the shelf than on-hand showed.
     item = OneKey(policy={"replenish_family": "off"}, opening=3)
     item.sale(1, 5)
@@ -136,7 +138,7 @@ def test_a_negative_book_at_the_start_proves_units_on_the_shelf() -> None:
     assert done.outcome.out_us == us(DAY) - us(1)
 
 
-def test_goods_of_a_negative_book_fill_the_book_first() -> None:
+def test_received_goods_raise_negative_on_hand_and_are_all_on_the_shelf() -> None:
     item = OneKey(policy={"reorder_point_units": 2}, opening=3)
     item.sale(1, 5)
     item.sale(50, 4)
@@ -176,7 +178,7 @@ def test_a_need_that_is_gone_before_its_approval_is_not_ordered() -> None:
     assert item.run(DAY, Assumptions(61, demand=RECORDED)).outcome.order_lines == 0
 
 
-def test_a_count_brings_its_correction_and_not_its_units() -> None:
+def test_a_count_changes_the_simulated_stock_by_its_variance_only() -> None:
     # The count of 6 replaces an on-hand of 8, so two units were lost.
     item = OneKey(policy={"order_up_to_units": 30})
     item.sale(1, 2)
@@ -192,7 +194,7 @@ def test_a_count_brings_its_correction_and_not_its_units() -> None:
     assert more.lost_units == 0
 
 
-def test_a_sale_that_comes_after_its_count_is_counted_once() -> None:
+def test_a_late_sale_from_before_a_count_is_counted_once() -> None:
     item = OneKey()
     item.count(3, 7)  # three units were sold before it, by a till without a network
     item.sale(4, 3, occurred=2)
@@ -204,7 +206,7 @@ def test_a_sale_that_comes_after_its_count_is_counted_once() -> None:
     assert done.out_us == us(DAY) - us(5)
 
 
-def test_corrections_of_sales_change_demand_when_they_come() -> None:
+def test_corrected_and_deleted_sales_change_the_demand() -> None:
     item = OneKey(policy={"replenish_family": "off"})
     number = item.sale(1, 2)
     gone = item.sale(2, 3)
@@ -220,7 +222,7 @@ def test_corrections_of_sales_change_demand_when_they_come() -> None:
     assert (done.wanted_units, done.sold_units, done.revenue_minor) == (5, 5, 5000)
 
 
-def test_units_come_back_and_losses_take_what_is_there() -> None:
+def test_a_return_adds_stock_and_a_theft_removes_it() -> None:
     item = OneKey(policy={"replenish_family": "off"}, opening=2)
     item.sale(1, 1)
     item.sale(2, -1)
@@ -244,7 +246,7 @@ def test_goods_to_other_locations_are_demand_without_revenue() -> None:
     assert (past.wanted_units, past.sold_units) == (4, 4)
 
 
-def test_an_order_that_was_open_at_the_start_arrives_as_it_did() -> None:
+def test_an_order_that_is_open_at_the_start_arrives_as_in_history() -> None:
     item = OneKey(opening=None)
     line = {"order_ref": "PO-1", "supplier": "ACME", "status": "sent", "ordered_units": 8}
     order = item.insert("purchase_order_line", line | {"ordered_at": us(0)}, 0)
@@ -285,7 +287,7 @@ def test_a_periodic_family_is_reviewed_daily_where_history_has_no_reviews() -> N
     assert weekdays == {3}
 
 
-def test_a_changed_row_that_breaks_a_limit_keeps_the_parameters_of_the_log() -> None:
+def test_an_invalid_changed_policy_row_keeps_the_parameters_of_the_log() -> None:
     item = a_steady_item()
 
     done = item.run(10 * DAY, order_up_to_units=3)
@@ -319,7 +321,7 @@ def test_the_latest_parameters_hold_from_the_start() -> None:
     assert [order.ordered_us for order in latest.orders][:1] == [us(2 * DAY + 12)]
 
 
-def test_an_imported_history_has_the_times_of_its_facts() -> None:
+def test_an_imported_history_is_simulated_at_the_business_times_of_its_facts() -> None:
     item = OneKey(policy={"clock_mode": "replayed"})
     for day in range(10):
         item.sale(1000, 2, occurred=day * DAY + 12)
@@ -331,7 +333,7 @@ def test_an_imported_history_has_the_times_of_its_facts() -> None:
     assert done.outcome.period_us == us(10 * DAY) - us(0)
 
 
-def test_history_tells_how_long_its_needs_waited_for_an_order() -> None:
+def test_the_history_measures_the_time_from_a_need_to_its_order() -> None:
     item = OneKey(opening=4)  # the record at offset 1 opens the need
     line = {"order_ref": "PO-1", "supplier": "ACME", "status": "sent", "ordered_units": 6}
     line |= {"reorder_id": f"R:{KEY}:1-1", "ordered_at": us(3)}
@@ -367,5 +369,5 @@ def test_an_item_is_changed_if_the_scenario_changes_a_policy_row() -> None:
 
 
 @pytest.mark.parametrize(("opening", "reason"), [(None, "no approved count"), (10, "")])
-def test_an_item_needs_a_count(opening: int | None, reason: str) -> None:
+def test_an_item_without_an_approved_count_is_left_out(opening: int | None, reason: str) -> None:
     assert OneKey(opening=opening).history().left_out == reason

@@ -75,7 +75,7 @@ def test_equal_requests_give_one_digest_whatever_the_buckets(home: Home) -> None
     assert (other_seed.digest, other_seed.name != one.name) == (one.digest, True)
 
 
-def test_of_two_equal_simulations_that_end_together_both_have_the_result(
+def test_two_equal_simulations_that_end_together_share_one_result(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each of them looks for an earlier result before the other one has written its own."""
@@ -120,7 +120,7 @@ def test_a_result_that_cannot_be_moved_leaves_the_earlier_one(
     assert (earlier / "simulation.json").read_text() == "earlier"
 
 
-def test_the_files_of_a_killed_process_with_the_same_number_stop_no_simulation(
+def test_scratch_files_of_a_killed_process_with_the_same_pid_stop_no_simulation(
     tmp_path: Path,
 ) -> None:
     """A new process in a container often has the process id of the former one."""
@@ -166,7 +166,7 @@ def test_a_selection_simulates_its_items_only(home: Home) -> None:
         run(home, selection=Selection(keys=("L9|S9",)))
 
 
-def test_the_directory_holds_typed_rows_that_say_they_are_simulated(home: Home) -> None:
+def test_the_result_directory_holds_rows_marked_as_simulated(home: Home) -> None:
     found = run(home, "reorder_point_units=30")
 
     report = json.loads((found.directory / "simulation.json").read_text())
@@ -199,7 +199,7 @@ def test_a_result_replaces_an_equal_one_and_no_other_files(home: Home, tmp_path:
     assert (tmp_path / "other" / "precious.txt").read_text() == "mine"
 
 
-def test_the_working_directory_or_a_link_may_be_named_for_the_result(
+def test_the_result_can_be_written_to_the_working_directory_or_a_link(
     home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "here").mkdir()
@@ -213,7 +213,7 @@ def test_the_working_directory_or_a_link_may_be_named_for_the_result(
     assert (tmp_path / "link" / "simulation.json").is_file()
 
 
-def test_a_report_reads_the_outcomes_once_and_not_for_each_of_its_cells() -> None:
+def test_a_simulation_report_reads_the_outcomes_only_once() -> None:
     """Otherwise its time would grow with the square of the number of scenarios."""
 
     class Groups(dict[GroupKey, Outcome]):
@@ -238,7 +238,7 @@ def test_a_report_reads_the_outcomes_once_and_not_for_each_of_its_cells() -> Non
     assert [row["keys"] for row in report["groups"]] == [3] * 6 + [2] * 9 + [6] * 3
 
 
-def test_no_reader_of_runs_takes_a_simulation(home: Home) -> None:
+def test_readers_of_runs_refuse_a_simulation(home: Home) -> None:
     found = run(home)
     settings, runs = home.settings, runs_dir(home.settings)
     planted = runs / "local-0123456789ab"
@@ -311,7 +311,9 @@ def test_a_file_gives_many_scenarios(tmp_path: Path) -> None:
         ("scenarios = 1", "found scenarios"),
     ],
 )
-def test_a_wrong_file_is_refused_with_its_place(tmp_path: Path, text: str, told: str) -> None:
+def test_an_invalid_scenario_file_is_refused_with_its_problem(
+    tmp_path: Path, text: str, told: str
+) -> None:
     file = tmp_path / "a.toml"
     file.write_text(text)
 
@@ -319,7 +321,7 @@ def test_a_wrong_file_is_refused_with_its_place(tmp_path: Path, text: str, told:
         read_file(file)
 
 
-def test_names_are_unique_and_limited() -> None:
+def test_scenario_names_are_unique_and_their_number_is_limited() -> None:
     for names in (["a", "a"], [BASELINE], [HISTORY], [" "]):
         with pytest.raises(SimulationRefused, match="empty, used twice or reserved"):
             with_baseline([replace_name(name) for name in names])
@@ -352,7 +354,7 @@ def test_lead_times_of_a_source_are_drawn_by_seed_item_and_day() -> None:
     assert drawn != [drawn_us(times, "L|S", day * day_us, 2) for day in range(50)]
 
 
-def test_the_parameters_of_the_log_track_a_retailer(tmp_path: Path) -> None:
+def test_the_baseline_tracks_the_history_of_a_generated_retailer(tmp_path: Path) -> None:
     home = a_home(tmp_path / "home", retailer_log(7, "tiny"))
 
     found = run(
@@ -375,7 +377,7 @@ def test_recorded_demand_is_what_history_sold(home: Home) -> None:
     assert (found.lost_units, found.estimated_units, found.fill_permille) == (0, 0, 1000)
 
 
-def test_notes_name_what_the_figures_leave_out(tmp_path: Path) -> None:
+def test_the_notes_name_refused_parameters_and_the_seed(tmp_path: Path) -> None:
     home = a_home(tmp_path / "home")
     found = run(home, "order_up_to_units=5")
 
@@ -386,7 +388,7 @@ def test_notes_name_what_the_figures_leave_out(tmp_path: Path) -> None:
     assert "seed 1" in wording.assumption_line(found)
 
 
-def test_units_are_split_by_the_number_of_records(home: Home) -> None:
+def test_units_are_split_into_the_requested_number_of_buckets(home: Home) -> None:
     few = engine.units_for(a_request(home))
     more = engine.units_for(replace(a_request(home), buckets=3))
 

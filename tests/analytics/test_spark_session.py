@@ -21,7 +21,7 @@ from analytics.engines import spark
         ("local[2]", "", "false"),
     ],
 )
-def test_sparks_pages_are_on_where_only_this_machine_reaches_them(
+def test_the_spark_ui_is_on_only_if_it_listens_on_loopback(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, master: str, address: str, shown: str
 ) -> None:
     monkeypatch.setenv("SPARK_LOCAL_IP", address)

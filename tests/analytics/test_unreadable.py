@@ -30,13 +30,13 @@ class Found:
         return self.content
 
 
-def test_a_level_of_another_version_stops_the_reading_of_live_state() -> None:
+def test_a_level_with_an_unknown_schema_version_stops_the_live_state_reader() -> None:
     with pytest.raises(UnknownVersion, match="schema 2 is unknown here; known: 1") as stopped:
         LiveState(Connections())._take_level(Found(b'{"schema":2}'))
 
     assert stopped.value.position == f"{ON_HAND_CHANGELOG}[3]@812"
 
 
-def test_what_can_be_read_is_left_alone() -> None:
+def test_a_readable_record_raises_no_error() -> None:
     with kafka.with_position(Found(b"{}")):
         pass

@@ -50,7 +50,7 @@ def test_a_certain_difference_needs_no_second_look() -> None:
     assert (report.exit_code, report.comparisons, keys_of(report)) == (1, 1, [SURE])
 
 
-def test_a_difference_that_a_later_comparison_does_not_have_is_settled() -> None:
+def test_a_difference_that_is_gone_in_a_later_comparison_is_resolved() -> None:
     script = Scripted([a_look(UNSURE), a_look()])
 
     report = reported(script)
@@ -59,13 +59,13 @@ def test_a_difference_that_a_later_comparison_does_not_have_is_settled() -> None
     assert report.as_json()["keys_equal_in_a_later_comparison"] == 1
 
 
-def test_a_difference_in_every_look_counts() -> None:
+def test_a_difference_in_every_comparison_is_reported() -> None:
     report = reported(Scripted([a_look(UNSURE), a_look(UNSURE), a_look(UNSURE)]))
 
     assert (report.exit_code, report.comparisons, keys_of(report)) == (1, 3, [UNSURE])
 
 
-def test_a_certain_difference_is_reported_though_the_next_look_comes_too_late() -> None:
+def test_a_certain_difference_is_reported_if_the_next_comparison_is_too_late() -> None:
     report = reported(Scripted([a_look(SURE, UNSURE, missing="L|NEED")]))
 
     assert (report.exit_code, keys_of(report)) == (1, [SURE])
@@ -74,7 +74,7 @@ def test_a_certain_difference_is_reported_though_the_next_look_comes_too_late() 
     assert report.as_json()["keys_undecided"] == ["L|NEED", UNSURE]
 
 
-def test_keys_that_were_not_looked_at_again_are_named_when_nothing_is_certain() -> None:
+def test_undecided_keys_are_named_if_the_next_comparison_is_too_late() -> None:
     with pytest.raises(NotCaughtUp) as caught:
         reported(Scripted([a_look(UNSURE)]))
 

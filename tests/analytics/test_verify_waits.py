@@ -8,7 +8,7 @@ from analytics.verify import BehindReport, verify
 from cdc.settings import Connections
 
 
-def test_a_part_that_does_not_answer_is_named_and_nothing_counts_as_compared() -> None:
+def test_verify_names_an_unreachable_database_and_compares_nothing() -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     url = SecretStr(f"postgresql://app_ro:secret@127.0.0.1:{port}/retail")

@@ -44,7 +44,7 @@ def schema(tmp_path: Path) -> dict[str, Any]:
         return schema
 
 
-def test_the_file_follows_the_compose_schema(schema: dict[str, Any]) -> None:
+def test_the_compose_file_follows_the_published_schema(schema: dict[str, Any]) -> None:
     content = yaml.safe_load(compose.FILE.read_text(encoding="utf-8"))
     # The pinned schema is older than these keys of the specification.
     del content["name"]

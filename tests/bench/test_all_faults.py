@@ -51,7 +51,7 @@ def test_the_catalogue_has_every_service_and_each_name_once() -> None:
     assert sum(name.startswith("poison: ") for name in names) == 10
 
 
-def test_no_two_bad_records_are_one_change_that_was_sent_twice() -> None:
+def test_every_poison_record_has_its_own_lsn() -> None:
     """Workers skip a record with the identity of another. Without a key, it may go anywhere."""
     texts = b"\n".join(kind.value() for kind in poison.KINDS if len(kind.value()) < LONG)
     positions = re.findall(rb'"lsn": (\d+)', texts)
@@ -81,7 +81,7 @@ def test_a_status_shows_a_fault_only_with_its_name_and_an_exit_code() -> None:
     assert not is_shown({"exit_code": 1})
 
 
-def test_a_row_has_the_repairs_and_each_broken_promise() -> None:
+def test_a_fault_row_has_the_repairs_and_each_failed_check() -> None:
     held = Outcome("drop slot", 1.26, "slot: gone", 40.2, ["inventory up"], seconds=51.0)
     broken = Outcome("kill web", problems=["verify ended with 1", "leaks ended with 1"])
 
@@ -93,14 +93,14 @@ def test_a_row_has_the_repairs_and_each_broken_promise() -> None:
     assert report["skipped"] == {"fill disk": "no mount"}
 
 
-def test_a_document_is_read_between_other_lines() -> None:
+def test_a_json_document_is_found_between_other_output_lines() -> None:
     command = [sys.executable, "-c", "print('a line'); print('{\"phase\": 1}'); print('end')"]
 
     assert run_command(command, os.environ).document() == {"phase": 1}
     assert run_command([sys.executable, "-c", "print()"], os.environ).document() is None
 
 
-def test_a_full_disk_is_filled_beside_the_home(tmp_path: Path) -> None:
+def test_undoing_the_disk_fault_deletes_the_filler_beside_the_home(tmp_path: Path) -> None:
     """A move of the home would move the filler file too."""
     from bench.faults import stores  # noqa: PLC0415 -- beside its only use
 

@@ -35,13 +35,13 @@ def test_a_seed_draws_the_same_faults_again_and_another_seed_others() -> None:
     assert {fault.kind for fault in only} == {plan.KILL}
 
 
-def test_the_probing_items_lie_in_one_partition_each() -> None:
+def test_there_is_one_probe_item_per_partition() -> None:
     skus = one_per_partition("FLT-1")
 
     assert sorted(partition_of(f"FLT-1|{sku}".encode()) for sku in skus) == list(range(12))
 
 
-def test_the_report_has_medians_of_what_was_looked_at() -> None:
+def test_the_faults_report_has_median_and_maximum_of_each_fault() -> None:
     report = Report(7, {"kill": [3.0, 9.0, 4.0], "broker": [None]}, transactions=12)
     was_ok = report.ok
     report.verified = {"ok": True, "keys_differing": 0}
@@ -64,7 +64,7 @@ def test_the_table_rounds_a_time_once() -> None:
     assert report.as_text().splitlines()[3].split() == ["kill", "2", "2.7", "4.4"]
 
 
-def test_a_process_that_has_ended_is_none(tmp_path) -> None:
+def test_an_ended_service_has_no_pid(tmp_path) -> None:
     home = Home(tmp_path)
     ended = subprocess.Popen([sys.executable, "-c", ""])
     ended.wait()
@@ -87,7 +87,7 @@ def test_a_process_that_has_ended_is_none(tmp_path) -> None:
     ]
 
 
-def test_nothing_is_killed_unasked_or_by_a_word_that_is_no_fault(
+def test_bench_faults_kills_nothing_without_yes_or_with_an_unknown_kind(
     tmp_path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     me = identify(os.getpid())

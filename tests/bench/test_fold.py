@@ -26,7 +26,7 @@ def verdicts(events) -> set[str]:
     }
 
 
-def test_a_made_retailer_breaks_no_rule_and_asks_for_goods() -> None:
+def test_a_generated_retailer_has_no_rejected_records_and_has_outputs() -> None:
     report = run(file=None, retailers=Retailers((40, 80), rounds=12))
 
     assert [case.keys for case in report.cases] == [40, 80]
@@ -41,7 +41,7 @@ def test_the_same_seed_makes_the_same_log() -> None:
     assert [*first.opening(), *first.trading(3)] == [*second.opening(), *second.trading(3)]
 
 
-def test_a_file_becomes_ranged_keys_and_their_lines(tmp_path: Path) -> None:
+def test_a_sales_file_becomes_ranged_keys_and_sale_lines(tmp_path: Path) -> None:
     path = tmp_path / "retail.csv"
     path.write_text(LINES, encoding="utf-8")
 

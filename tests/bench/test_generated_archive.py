@@ -16,7 +16,7 @@ def content(directory: Path) -> list[tuple[str, int, str]]:
     return [(file.file, file.rows, file.digest) for file in Manifest(directory).all_files()]
 
 
-def test_an_archive_after_an_interrupted_generation_has_the_records_of_its_size(
+def test_an_interrupted_archive_generation_starts_again_with_all_records(
     tmp_path: Path,
 ) -> None:
     generate(tmp_path / "undisturbed", SIZE)
@@ -30,7 +30,7 @@ def test_an_archive_after_an_interrupted_generation_has_the_records_of_its_size(
     assert generate_once(tmp_path / "kept", SIZE) == 0.0
 
 
-def test_a_finished_engine_is_one_line() -> None:
+def test_a_finished_engine_is_printed_on_one_line() -> None:
     trial = Trial("local[2]", 50_000, 20.0, Cost(10.0, 8.0, 300 << 20, 200 << 20))
 
     told = "local[2]: 20.0 s, 2,500 records/s, 10.0 CPU-s, orchestration 20.0%, peak 300 MiB"

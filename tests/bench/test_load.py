@@ -20,7 +20,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 
 @pytest.mark.parametrize("rate", [1, 9, 50, 150, 1_000, 6_000])
-def test_a_second_of_a_load_has_the_lines_of_its_rate_over_the_whole_second(
+def test_a_load_spreads_the_lines_of_its_rate_evenly_over_each_second(
     rate: int, clock: list[float]
 ) -> None:
     batch = load.batch_of(rate)

@@ -87,7 +87,7 @@ def test_a_refused_stream_fails_the_measurement() -> None:
         pytest.fail("the block must not begin")
 
 
-def test_the_end_of_a_stream_is_seen_behind_its_last_event() -> None:
+def test_a_closed_stream_is_detected_after_an_unread_event() -> None:
     ours, theirs = socket.socketpair()
     with ours, theirs:
         ours.settimeout(0)

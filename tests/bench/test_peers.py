@@ -73,7 +73,7 @@ def test_lines_that_are_read_again_after_a_restore_change_nothing() -> None:
     assert changed.on_hand.items() <= draw(500, 50).sums().on_hand.items()
 
 
-def test_a_line_behind_the_grace_is_in_no_window() -> None:
+def test_a_line_after_the_grace_period_is_in_no_window() -> None:
     state = PartitionSums()
     lines = records(200)
     state.fold(lines[-1:])
@@ -85,14 +85,14 @@ def test_a_line_behind_the_grace_is_in_no_window() -> None:
     assert (len(levels), windows, state.late) == (1, [], 1)
 
 
-def test_a_difference_is_counted_whatever_its_kind() -> None:
+def test_missing_extra_and_different_sums_all_count_as_differences() -> None:
     ours = Sums({b"a": 1, b"b": 2}, {(b"a", 0): 1})
     theirs = Sums({b"a": 1, b"b": 3, b"c": 1}, {})
 
     assert ours.differing(theirs) == 3
 
 
-def test_the_rules_take_every_line_of_the_input() -> None:
+def test_the_rules_apply_every_line_of_the_bench_input() -> None:
     partition = Partition(1)
 
     verdicts = {
@@ -103,18 +103,18 @@ def test_the_rules_take_every_line_of_the_input() -> None:
     assert verdicts == {"applied"}
 
 
-def test_the_worker_knows_every_key_before_the_sales_begin() -> None:
+def test_every_key_has_opening_units_before_the_sales() -> None:
     assert set(opening_units(50)) == {name.encode() for name in draw(1, 50).names}
 
 
-def test_every_other_block_runs_backwards() -> None:
+def test_every_second_block_runs_the_peers_in_reverse_order() -> None:
     plain, sql = BY_NAME["plain"], BY_NAME["sql"]
     order = Plan(10, 10, (plain, sql), 2, 60.0).order()
 
     assert [peer.name for peer in order] == ["plain", "sql", "sql", "plain"]
 
 
-def test_a_slow_peer_gets_the_earliest_records_on_a_topic_of_their_own() -> None:
+def test_a_slow_peer_reads_fewer_records_from_a_separate_topic() -> None:
     plain, faust = BY_NAME["plain"], BY_NAME["faust"]
     large, small = Plan(1_000_000, 10, (), 1, 60.0), Plan(10, 10, (), 1, 60.0)
 
@@ -126,7 +126,7 @@ def test_a_slow_peer_gets_the_earliest_records_on_a_topic_of_their_own() -> None
     assert sum(whole.first(20).sums().on_hand.values()) == -int(whole.units[:20].sum())
 
 
-def test_what_a_peer_has_used_is_known_after_its_end(tmp_path: Path) -> None:
+def test_the_cpu_time_of_a_peer_is_available_after_its_end(tmp_path: Path) -> None:
     """The bench reads a peer's CPU time after the peer has reported its end, or even has exited."""
     program = "import time\nwhile time.process_time() < 0.2: pass"
 
@@ -149,7 +149,7 @@ def test_what_a_peer_has_used_is_known_after_its_end(tmp_path: Path) -> None:
     assert used >= 0.1
 
 
-def test_a_worker_is_restored_when_it_says_so(tmp_path: Path) -> None:
+def test_a_worker_counts_as_restored_when_readyz_answers_200(tmp_path: Path) -> None:
     ready: list[bool] = []
 
     class Readyz(BaseHTTPRequestHandler):
@@ -182,7 +182,7 @@ def test_a_worker_is_restored_when_it_says_so(tmp_path: Path) -> None:
     assert (before, after, is_restored()) == (False, True, False)
 
 
-def test_a_wrong_peer_has_no_figures_in_the_table() -> None:
+def test_a_peer_with_wrong_results_has_no_figures_in_the_table() -> None:
     peers = (BY_NAME["plain"], BY_NAME["sql"], BY_NAME["quix"])
     trials = [
         Trial("plain", FIGURES, restore_s=2.0),
@@ -214,7 +214,7 @@ def test_a_peer_without_its_environment_is_left_out_with_the_reason() -> None:
 
 
 @pytest.mark.parametrize("peer", PEERS, ids=lambda peer: peer.name)
-def test_a_peer_of_another_environment_has_its_program(peer) -> None:
+def test_the_program_file_of_each_peer_exists(peer) -> None:
     paths = [part for part in peer.command(None) if part.endswith(".py")]
 
     assert all(Path(path).is_file() for path in paths)

@@ -55,7 +55,7 @@ def test_reordering_sells_more_than_not_reordering() -> None:
     assert min(fill.values()) > 800
 
 
-def test_intermittent_items_have_long_gaps_and_the_mean_that_they_say() -> None:
+def test_intermittent_items_have_long_gaps_and_their_stated_mean_demand() -> None:
     found = [item for item in items(1, 80) if item.kind == INTERMITTENT]
     years = [year_of(1, item, 728) for item in found]
 
@@ -65,7 +65,7 @@ def test_intermittent_items_have_long_gaps_and_the_mean_that_they_say() -> None:
     assert sold == pytest.approx(sum(item.daily_units for item in found), rel=0.15)
 
 
-def test_every_policy_meets_the_same_suppliers() -> None:
+def test_every_policy_has_the_same_supplier_lead_times() -> None:
     item = items(1, 1)[0]
 
     assert [lead_days(1, item, order) for order in range(9)] == [

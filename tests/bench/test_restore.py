@@ -8,7 +8,7 @@ from bench.restore import SyntheticLog
 pytestmark = pytest.mark.engines
 
 
-def test_all_keys_come_back_cold_and_warm(monkeypatch) -> None:
+def test_a_cold_and_a_warm_restore_return_all_keys(monkeypatch) -> None:
     monkeypatch.setattr(restore, "_TEMPLATES", 20)
 
     report = restore.run(keys=12_000)

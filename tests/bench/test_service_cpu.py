@@ -56,7 +56,7 @@ def test_the_cpu_time_of_a_load_is_divided_by_its_lines(process) -> None:
     assert total.line_us == row.line_us
 
 
-def test_the_share_at_rest_is_subtracted(process) -> None:
+def test_the_cpu_time_at_rest_is_subtracted(process) -> None:
     meter = CpuMeter({"connect": process.pid})
 
     meter.start()
@@ -73,7 +73,7 @@ def test_the_share_at_rest_is_subtracted(process) -> None:
     assert "connect" in "\n".join(as_table((rested,)))
 
 
-def test_a_supervisor_counts_without_its_services(process) -> None:
+def test_the_meter_measures_the_cpu_time_of_the_supervisor(process) -> None:
     meter = CpuMeter({SUPERVISOR: process.pid})
 
     meter.start()
@@ -95,7 +95,7 @@ def test_a_service_that_has_ended_is_reported(process) -> None:
         meter.per_line(1)
 
 
-def test_the_first_full_core_is_that_of_a_service_with_one_process() -> None:
+def test_the_first_full_core_considers_only_single_process_services() -> None:
     rows = [("postgres", 90.0), ("worker-1", 50.0), ("archiver", 20.0), ("all", 160.0)]
 
     said = first_full(tuple(ServiceCpu(name, 0.0, us, us) for name, us in rows))

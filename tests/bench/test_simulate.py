@@ -174,7 +174,7 @@ def with_progress(*progress: Progress) -> Change:
         (lambda sends: sends[:-1] + sends, "refusals come before levels"),
     ],
 )
-def test_whatever_is_wrong_with_a_transaction_is_seen(change: Change, promise: str) -> None:
+def test_the_checks_detect_each_error_in_a_transaction(change: Change, promise: str) -> None:
     committed, truth, _ = handled()
     visible = Visible(0, truth)
 
@@ -186,7 +186,7 @@ def test_whatever_is_wrong_with_a_transaction_is_seen(change: Change, promise: s
         read()
 
 
-def test_a_level_that_comes_again_after_a_newer_one_is_seen() -> None:
+def test_the_checks_detect_an_older_level_after_a_newer_one() -> None:
     committed, truth, _ = handled()
     visible = Visible(0, truth)
     for sends in committed:
@@ -196,7 +196,7 @@ def test_a_level_that_comes_again_after_a_newer_one_is_seen() -> None:
         visible.committed(committed[0])
 
 
-def test_a_state_that_is_shown_before_its_time_or_goes_back_is_seen() -> None:
+def test_the_checks_detect_a_state_published_too_early_or_going_back() -> None:
     committed, truth, owned = handled()
     visible = Visible(0, truth)
     with pytest.raises(Violation, match="published after it is committed"):
@@ -214,7 +214,7 @@ def test_a_state_that_is_shown_before_its_time_or_goes_back_is_seen() -> None:
         check_published(owned, visible, {})
 
 
-def test_a_wrong_time_that_queries_are_told_is_seen() -> None:
+def test_the_checks_detect_a_wrong_as_of_time() -> None:
     committed, truth, owned = handled()
     visible = Visible(0, truth)
     for sends in committed:
@@ -225,7 +225,7 @@ def test_a_wrong_time_that_queries_are_told_is_seen() -> None:
         check_published(owned, visible, {})
 
 
-def test_a_pass_that_judges_or_times_records_wrongly_is_seen() -> None:
+def test_the_checks_detect_a_pass_with_a_wrong_verdict_or_stream_time() -> None:
     sent = list(sent_records(STEPS))
     truth = truth_of(sent, 0)
     check_rules(sent, truth)
@@ -238,7 +238,7 @@ def test_a_pass_that_judges_or_times_records_wrongly_is_seen() -> None:
         check_rules([*sent[:1], sent[1]._replace(clock_us=None, verdict=None)], truth)
 
 
-def test_what_was_not_sent_again_is_named() -> None:
+def test_the_checks_name_a_key_whose_outputs_were_not_sent_again() -> None:
     with pytest.raises(Violation, match="S1"):
         Owed({b"S1|A"}, set(), set()).check([])
 
@@ -271,7 +271,7 @@ def test_a_seed_runs_the_same_way_in_every_process() -> None:
     assert told(1) == told(2)
 
 
-def test_a_snapshot_that_nobody_uses_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_checks_detect_an_unused_snapshot(monkeypatch: pytest.MonkeyPatch) -> None:
     async def refused(*_: object) -> str:
         return "no reason"
 
@@ -286,7 +286,7 @@ def test_a_snapshot_that_nobody_uses_is_seen(monkeypatch: pytest.MonkeyPatch) ->
         Simulation(plan, disk).run()
 
 
-def test_a_worker_that_is_fenced_by_itself_is_seen() -> None:
+def test_the_checks_detect_a_worker_fenced_without_another_worker() -> None:
     plan = Plan(0, STEPS, (), to=(0,), sizes=(2,))
 
     def fail(simulation: Simulation) -> None:
@@ -302,7 +302,7 @@ def test_a_worker_that_is_fenced_by_itself_is_seen() -> None:
             fail(simulation)
 
 
-def test_a_move_waits_for_chunks_of_a_partition_that_gets_ready_meanwhile() -> None:
+def test_a_rebalance_waits_for_chunks_of_a_partition_that_becomes_ready() -> None:
     steps = (
         Step(0, "price_rule", 0, units=3, gap_us=360_000_000_000, skew_ms=-30_000),
         Step(1, "count", 0, units=7, gap_us=-3_600_000_000),
@@ -321,7 +321,7 @@ def test_a_move_waits_for_chunks_of_a_partition_that_gets_ready_meanwhile() -> N
         Simulation(Plan(5649, steps, faults, to=(0, 0), sizes=(3, 4, 3, 3)), disk).run()
 
 
-def test_a_stop_that_waits_for_a_lock_is_simulated_with_its_time_limit() -> None:
+def test_a_simulated_stop_that_waits_for_a_lock_reaches_its_time_limit() -> None:
     steps = (
         Step(0, "count", 0, gap_us=0),
         Step(2, "count", 0, key=1, units=5, gap_us=-100_000_000, skew_ms=-30_000),
@@ -337,7 +337,7 @@ def test_a_stop_that_waits_for_a_lock_is_simulated_with_its_time_limit() -> None
     assert any(line.endswith("reach a time limit") for line in simulation.trace)
 
 
-def test_any_error_of_a_history_is_a_failure_of_its_seed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_any_error_in_a_simulated_history_fails_its_seed(monkeypatch: pytest.MonkeyPatch) -> None:
     def lost(*_: object) -> None:
         problem = "the changelog lost its last records"
         raise LogMismatch(problem)
@@ -351,7 +351,7 @@ def test_any_error_of_a_history_is_a_failure_of_its_seed(monkeypatch: pytest.Mon
     assert trace
 
 
-def test_chunks_are_folded_while_a_slow_disk_takes_the_snapshot_of_before() -> None:
+def test_chunks_are_folded_while_a_slow_disk_writes_a_snapshot() -> None:
     steps = tuple(Step(n, "count", 0, units=n, gap_us=1_000_000) for n in range(8))
     faults = (Fault(40, KEEP, steps=300), Fault(60, SLOW, steps=10))
     with silent(), Disk() as disk:
@@ -365,7 +365,7 @@ def test_chunks_are_folded_while_a_slow_disk_takes_the_snapshot_of_before() -> N
     assert any(line.endswith("committed") for line in simulation.trace[41:rest])
 
 
-def test_a_stopped_worker_leaves_a_snapshot_of_all_it_has_handled() -> None:
+def test_a_stopped_worker_leaves_a_snapshot_of_all_handled_records() -> None:
     steps = STEPS[:3]
     stop = Fault(1_000, STOP, to=(1,))  # an event number beyond the end of the history
     with silent(), Disk() as disk:

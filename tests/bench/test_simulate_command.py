@@ -54,7 +54,7 @@ def test_the_command_runs_seeds_and_counts_them() -> None:
         (["--keep", "0/99"], "faults, from 0 on"),
     ],
 )
-def test_what_cannot_be_run_is_refused(arguments: list[str], said: str) -> None:
+def test_invalid_options_of_bench_simulate_are_refused(arguments: list[str], said: str) -> None:
     done = CliRunner().invoke(app, ["bench", "simulate", *arguments])
 
     assert said in str(done.exception)
@@ -119,7 +119,7 @@ def members(group: int) -> list[int]:
 
 @pytest.mark.parametrize("workers", [pytest.param(1, marks=pytest.mark.soak), 2])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_a_run_that_is_cut_off_says_how_far_it_came_and_leaves_no_process(
+def test_an_interrupted_run_prints_its_progress_and_leaves_no_process(
     tmp_path: Path, workers: int, number: signal.Signals
 ) -> None:
     process = begun(workers, tmp_path)
@@ -163,7 +163,7 @@ def test_a_signal_in_a_destructor_ends_the_run(
     assert (report.seeds, report.is_cut_off, report.exit_code) == (1, True, 130)
 
 
-def test_a_slow_run_tells_every_minute_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_run_reports_its_progress(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(simulate, "_REPORT_S", 0.0)
     told: list[str] = []
 

@@ -4,7 +4,7 @@ from bench.simulation.history import Step
 from bench.simulation.source import SentRecord, sent_records
 
 
-def test_a_step_and_a_fault_say_what_they_are() -> None:
+def test_a_simulated_step_has_a_readable_text() -> None:
     sent: tuple[SentRecord, ...] = sent_records(
         [Step(0, "resend", 0, refers=4), Step(1, "delete", 0, refers=4)]
     )

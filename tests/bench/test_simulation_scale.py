@@ -11,7 +11,7 @@ from streams.engine import cold, loop
 from streams.worker import snapshot_writer
 
 
-def test_the_engine_has_its_own_sizes_again_behind_a_simulation() -> None:
+def test_a_simulation_restores_the_limits_of_the_engine() -> None:
     before = loop.CLOCK_EVERY, snapshot_writer.STOP_S, cold.BLOCK_BYTES
     with Disk():
         assert loop.CLOCK_EVERY == 1

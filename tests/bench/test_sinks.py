@@ -39,7 +39,7 @@ class Written:
         self.sends.append((partition, send))
 
 
-def test_the_log_has_each_fact_and_what_workers_make_of_them() -> None:
+def test_the_bench_log_has_each_fact_and_the_outputs_of_workers() -> None:
     written = Written()
 
     made = write_log(events(Size(FACTS, KEYS, seed=3)), written)

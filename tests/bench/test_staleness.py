@@ -23,14 +23,14 @@ def recorded(committed: list[float], shown: list[float], *, of_others: float = 0
     return staleness
 
 
-def test_the_delays_of_a_time_span_are_those_of_its_sales_in_order_of_length() -> None:
+def test_the_delays_of_a_time_span_are_sorted_and_include_both_ends() -> None:
     staleness = recorded([10.0, 11.0, 12.0, 13.0], [10.5, 13.0, 13.25, 13.5])
 
     assert staleness.delays(11.0, 12.0, timeout_s=0.0) == [1.25, 2.0]  # both ends are included
     assert staleness.delays(14.0, 15.0, timeout_s=0.0) == []
 
 
-def test_the_sales_of_all_keys_count() -> None:
+def test_the_delays_include_the_sales_of_all_keys() -> None:
     staleness = recorded([10.0], [12.0], of_others=10.0)
 
     delays = staleness.delays(9.0, 11.0, timeout_s=0.0)
@@ -38,7 +38,7 @@ def test_the_sales_of_all_keys_count() -> None:
     assert delays == [0.5] * (len(staleness._keys) - 1) + [2.0]
 
 
-def test_a_sale_that_is_shown_before_its_commit_was_seen_has_no_delay() -> None:
+def test_a_sale_shown_before_its_commit_has_a_delay_of_zero() -> None:
     assert recorded([10.0], [9.75]).delays(10.0, 11.0, timeout_s=0.0) == [0.0]
 
 

@@ -14,7 +14,7 @@ def ended(*rounds: Round, at_rest: int = 0, problem: str | None = None) -> int:
     return Report(plan, list(rounds), at_rest=at_rest, problem=problem).exit_code
 
 
-def test_every_kind_takes_its_turn_between_sound_rounds() -> None:
+def test_every_kind_of_planted_error_alternates_with_sound_rounds() -> None:
     plan = Plan(28, 165, 1, 2, 300.0)
 
     drawn = [plan.kind_of(number) for number in range(28)]
@@ -48,12 +48,12 @@ def test_a_wrong_answer_is_exit_code_1(answer: Round) -> None:
     ],
     ids=["behind", "behind with a wrong row", "repaired before it was compared"],
 )
-def test_a_round_that_shows_nothing_is_exit_code_2(answer: Round) -> None:
+def test_an_inconclusive_round_gives_exit_code_2(answer: Round) -> None:
     assert not answer.is_wrong
     assert ended(Round(SOUND, 0, 1.0), answer) == 2
 
 
-def test_silence_on_sound_data_and_the_key_of_the_wrong_row_are_exit_code_0() -> None:
+def test_no_alarm_on_sound_data_and_the_right_key_on_an_error_give_exit_code_0() -> None:
     right = [Round(SOUND, 0, 1.0), Round(KINDS[0], 1, 1.0, what=KEY, is_there=True, named=NAMED)]
 
     assert ended(*right) == 0

@@ -6,7 +6,7 @@ from cdc.capture.client import PUBLICATION, SLOT, connector_config
 from cdc.contracts.topics import CAPTURED, REFERENCE, REFERENCE_TABLES, STOCK_EVENTS
 
 
-def test_every_captured_table_is_included_keyed_and_routed_to_the_one_log() -> None:
+def test_every_captured_table_is_included_keyed_and_routed_to_stock_events() -> None:
     config = connector_config("127.0.0.1", 5432)
     lines = "|".join(CAPTURED)
     reference = "|".join(REFERENCE_TABLES)
@@ -27,11 +27,11 @@ def test_reference_tables_are_routed_to_topics_of_their_own() -> None:
     assert routed == REFERENCE
 
 
-def test_slot_and_publication_are_the_ones_that_the_client_waits_for() -> None:
+def test_the_connector_uses_the_slot_and_publication_of_the_capture_client() -> None:
     config = connector_config("127.0.0.1", 5432)
 
     assert (config["slot.name"], config["publication.name"]) == (SLOT, PUBLICATION)
 
 
-def test_the_password_is_named_and_not_written() -> None:
+def test_the_connector_config_has_a_placeholder_instead_of_the_password() -> None:
     assert connector_config("127.0.0.1", 5432)["database.password"] == "${env:CDC_PASSWORD}"

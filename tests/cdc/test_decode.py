@@ -99,7 +99,9 @@ def test_unknown_columns_tables_and_ops_pass_through_to_the_rules() -> None:
         (payload(source={"table": None, "lsn": 1, "ts_us": 1}), "source.table"),
     ],
 )
-def test_bytes_without_identity_are_malformed_and_say_why(value: bytes | None, part: str) -> None:
+def test_a_change_event_without_identity_is_malformed_with_a_reason(
+    value: bytes | None, part: str
+) -> None:
     with pytest.raises(Malformed) as caught:
         decode(b"S1|A", value, offset=0)
 
@@ -111,7 +113,7 @@ DEEP = b"[" * 1_000 + b"]" * 1_000
 
 
 @pytest.mark.parametrize("place", [b'"sale_line"', b"900", b"1795229285100000", b'"c"'])
-def test_lists_within_lists_by_the_thousand_are_malformed_without_their_text(place: bytes) -> None:
+def test_deeply_nested_json_in_an_identity_field_is_malformed(place: bytes) -> None:
     assert place in payload()
 
     with pytest.raises(Malformed):
@@ -126,7 +128,7 @@ def test_lists_within_lists_by_the_thousand_are_malformed_without_their_text(pla
         (b"7", "rejected:malformed"),
     ],
 )
-def test_lists_within_lists_by_the_thousand_cost_one_record(place: bytes, verdict: str) -> None:
+def test_deeply_nested_json_in_a_column_rejects_only_its_record(place: bytes, verdict: str) -> None:
     after = {**SALE, "recorded_at": "2026-11-21T02:48:06Z"}
     assert place in payload(after=after)
 
@@ -135,7 +137,7 @@ def test_lists_within_lists_by_the_thousand_cost_one_record(place: bytes, verdic
     assert Partition(1).apply(record).verdict == verdict
 
 
-def test_a_missing_or_undecodable_key_never_looks_like_a_real_one() -> None:
+def test_a_missing_or_undecodable_key_is_never_decoded_to_a_valid_key() -> None:
     assert decode(None, payload(), offset=0).key == ""
     assert not decode(b"S1|\xff", payload(), offset=0).key.isprintable()
 
@@ -159,7 +161,7 @@ def test_iso_text_becomes_exact_microseconds(text: str, expected: int) -> None:
     ["", "yesterday", "2026-11-21", "2026-11-21T02:48:05", "2026-11-21T02:48:05+01:00",
      "2026-02-30T00:00:00Z", "+12026-11-21T02:48:05Z", 1_795_229_285, 1.5, True, [], {}],
 )  # fmt: skip
-def test_what_is_no_utc_text_stays_text_for_the_rules_to_refuse(text: object) -> None:
+def test_an_invalid_utc_timestamp_is_passed_on_as_text(text: object) -> None:
     assert isinstance(timestamp_us(text), str)
 
 

@@ -68,7 +68,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[str, bytes]]
     return list(kept_in_files(tmp_path_factory.mktemp("home")))
 
 
-def test_whatever_is_written_today_fits_its_schema_and_is_of_the_last_version(
+def test_written_files_fit_their_schema_and_have_the_newest_version(
     written: list[tuple[str, bytes]],
 ) -> None:
     assert {kind for kind, _ in written} == FILES.keys()
@@ -88,7 +88,7 @@ def test_a_released_file_is_read_and_fits_the_schema_of_its_version(
             assert READERS[kind](tmp_path, content)
 
 
-def test_an_archive_of_the_former_format_is_refused_with_the_command_that_makes_it_again(
+def test_an_archive_of_schema_1_is_refused_with_the_rearchive_command(
     tmp_path: Path,
 ) -> None:
     (tmp_path / MANIFEST).write_bytes(b"".join(line + b"\n" for line in kept("archive_file", 1)))
@@ -105,7 +105,7 @@ def test_a_file_of_an_unknown_version_is_refused_with_its_number(kind: str, tmp_
         READERS[kind](tmp_path, content.encode())
 
 
-def test_ends_are_taken_from_no_plan_of_another_release(tmp_path: Path) -> None:
+def test_end_offsets_are_not_read_from_a_plan_of_an_unknown_version(tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
     plan = json.loads(kept("plan", 2)[0]) | {"schema": 9}
     (tmp_path / "run" / PLAN_FILE).write_text(json.dumps(plan))
@@ -124,23 +124,23 @@ def test_a_run_is_not_continued_with_units_of_another_release(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("content", [b'{"stock.events": "abc"}', b'{"topic_id": "abc"}', b"{}"])
-def test_ids_that_were_kept_before_they_had_a_version_are_read(content: bytes) -> None:
+def test_topic_ids_without_a_schema_version_are_read(content: bytes) -> None:
     assert decode_topic_ids(content) == json.loads(content)
 
 
 @pytest.mark.parametrize("content", [b"", b"[1]", b"[" * 99_999, b'{"schema":1,"topic_ids":[1]}'])
-def test_what_tells_no_ids_is_no_file_of_them(content: bytes) -> None:
+def test_malformed_topic_ids_are_refused(content: bytes) -> None:
     with pytest.raises(UnreadableRecord, match="topic_ids record"):
         decode_topic_ids(content)
 
 
-def test_an_archive_that_knew_its_topic_before_it_had_a_version_still_does(tmp_path: Path) -> None:
+def test_the_topic_id_of_an_archive_source_without_a_version_is_read(tmp_path: Path) -> None:
     (tmp_path / SOURCE).write_text('{"topic": "stock.events", "topic_id": "abc"}')
 
     assert source_id(tmp_path) == "abc"
 
 
-def test_a_worker_ends_at_topic_ids_of_another_release(tmp_path: Path) -> None:
+def test_a_worker_stops_at_topic_ids_of_an_unknown_version(tmp_path: Path) -> None:
     known = tmp_path / "topics.json"
     known.write_text('{"schema": 2, "ids": []}')
 
@@ -151,7 +151,7 @@ def test_a_worker_ends_at_topic_ids_of_another_release(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", ['{"schema": 2}', "[]"])
-def test_a_publication_stops_at_a_mark_that_it_can_not_read(tmp_path: Path, content: str) -> None:
+def test_a_publication_stops_at_an_unreadable_mark_file(tmp_path: Path, content: str) -> None:
     mark = tmp_path / MARK
     assert _marked(mark) is None
     mark.write_text(content)
@@ -160,7 +160,7 @@ def test_a_publication_stops_at_a_mark_that_it_can_not_read(tmp_path: Path, cont
         _marked(mark)
 
 
-def test_the_page_tells_the_columns_of_parquet_files() -> None:
+def test_the_contracts_page_lists_the_columns_of_parquet_files() -> None:
     told = PAGE.read_text("utf-8").partition("Parquet files have")[2].partition("\n\n")[0]
     columns = re.findall(r"`(\w+)`", told)
 

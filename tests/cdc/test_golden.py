@@ -20,7 +20,7 @@ def test_there_is_a_message_for_the_insert_into_every_table() -> None:
 
 
 @pytest.mark.parametrize("name", LINES)
-def test_a_line_decodes(name: str) -> None:
+def test_a_recorded_message_can_be_decoded(name: str) -> None:
     golden = LINES[name]
     assert golden.key is not None
 
@@ -30,7 +30,7 @@ def test_a_line_decodes(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", GOLDEN)
-def test_keys_are_the_raw_text_of_the_row(name: str) -> None:
+def test_recorded_message_keys_equal_the_key_column_of_the_row(name: str) -> None:
     golden = GOLDEN[name]
     envelope = json.loads(golden.value)
     image = envelope["after"] or envelope["before"]

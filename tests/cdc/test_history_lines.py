@@ -19,7 +19,7 @@ def test_blank_lines_are_passed_over() -> None:
     assert list(fold_history(["", "  \n"])) == []
 
 
-def test_a_need_and_a_price_stand_beside_the_record_that_opened_them() -> None:
+def test_needs_and_price_proposals_are_outputs_of_the_record_that_opened_them() -> None:
     log = Log(commit_us=at("09:00"))
     ranged = policy(
         replenish_family="sS",
@@ -45,5 +45,5 @@ def test_a_need_and_a_price_stand_beside_the_record_that_opened_them() -> None:
 @pytest.mark.parametrize(
     "text", [1_795_229_285, None, "2026-11-21", "2026-11-21 02:48:05Z", "2026-13-41T02:48:05Z"]
 )
-def test_what_is_no_timestamp_stays_text_for_the_rules_to_refuse(text: object) -> None:
+def test_an_invalid_timestamp_is_passed_on_as_text(text: object) -> None:
     assert isinstance(timestamp_us(text), str)

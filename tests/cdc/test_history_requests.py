@@ -31,14 +31,14 @@ DIGEST = "ab" * 6
         ("question", {"name": "shrink", "run": "2"}, "sql --question=shrink --run=2"),
     ],
 )
-def test_a_request_is_a_documented_command(
+def test_a_request_is_translated_to_its_command(
     kind: str, arguments: dict[str, str], command: str
 ) -> None:
     assert first_problem(kind, arguments) is None
     assert " ".join(command_of(kind, arguments)) == command
 
 
-def test_a_statement_is_one_word_behind_the_options() -> None:
+def test_a_sql_statement_is_one_argument_after_the_options() -> None:
     given = {"statement": "--csv SELECT 1", "run": "last"}
 
     assert command_of("query", given, ("--json",)) == (

@@ -28,7 +28,7 @@ def test_murmur2_gives_the_values_of_the_java_client(data: bytes, signed: int) -
         ("S001|POST", 6),
     ],
 )
-def test_a_key_lands_on_the_partition_that_connect_chose_for_it(key: str, partition: int) -> None:
+def test_a_key_has_the_same_partition_as_in_kafka_connect(key: str, partition: int) -> None:
     assert partition_of(key.encode()) == partition
 
 

@@ -30,7 +30,7 @@ def test_progress_comes_back_from_the_headers_of_a_chunk(
     assert found == progress
 
 
-def test_the_beginning_of_the_ring_has_a_header_of_its_own() -> None:
+def test_the_start_of_the_dedupe_ring_has_its_own_header() -> None:
     progress = Progress(12, 7, 99, streamed=True, ring_from=5)
     told, ring = progress_headers(progress)
 
@@ -39,13 +39,13 @@ def test_the_beginning_of_the_ring_has_a_header_of_its_own() -> None:
     assert progress_in((ring,)) is None
 
 
-def test_a_record_in_the_middle_of_a_chunk_carries_nothing() -> None:
+def test_a_record_without_progress_headers_has_no_progress() -> None:
     assert progress_in(()) is None
     assert progress_in((("other", b"x"),)) is None
     assert beat_in((("progress", b"x"),)) is None
 
 
-def test_progress_of_version_1_knows_no_topic() -> None:
+def test_progress_of_version_1_is_read_without_a_topic_id() -> None:
     old = b'{"highest_lsn":99,"newest_commit_us":7,"next_offset":12,"schema":1,"streamed":true}'
 
     assert progress_in((("progress", old),)) == Progress(12, 7, 99, streamed=True)
@@ -70,15 +70,15 @@ def test_a_beat_comes_back_from_its_header() -> None:
     assert beat_in((("x", b""), ("beat", encode_beat(Beat(5, 77))))) == Beat(5, 77)
 
 
-def test_a_beat_without_a_version_is_the_form_before_versions() -> None:
+def test_a_heartbeat_header_without_a_version_is_read() -> None:
     assert beat_in((("beat", b"5@77"),)) == Beat(5, 77)
 
 
-def test_a_beat_that_is_neither_is_unreadable() -> None:
+def test_a_malformed_heartbeat_header_is_refused() -> None:
     with pytest.raises(UnreadableRecord, match="beat record: not JSON"):
         beat_in((("beat", b"x@7"),))
 
 
-def test_only_heartbeat_keys_are_no_items() -> None:
+def test_only_heartbeat_keys_are_recognized_as_heartbeats() -> None:
     assert is_heartbeat(b"~heartbeat|3")
     assert not is_heartbeat(b"L|~S")

@@ -84,7 +84,7 @@ def schema(name: str) -> dict[str, object]:
     return loaded
 
 
-def test_records_survive_the_wire() -> None:
+def test_decoded_records_equal_the_encoded_ones() -> None:
     assert decisions.decode_reorder(decisions.encode_reorder(REORDER)) == REORDER
     assert decisions.decode_price(decisions.encode_price(PRICE)) == PRICE
     assert rejects.decode_rejection(rejects.encode_rejection(REJECTION)) == REJECTION
@@ -142,7 +142,7 @@ def test_bytes_that_are_no_record_are_refused(
 
 @pytest.mark.parametrize(("read", "written"), READERS.values(), ids=READERS)
 @pytest.mark.parametrize("version", [0, 99, True, "1", None])
-def test_a_record_of_an_unknown_version_is_refused_with_what_is_known(
+def test_a_record_of_an_unknown_version_is_refused_with_the_known_versions(
     read: Reader, written: bytes, version: object
 ) -> None:
     row = json.loads(written) | {"schema": version}
@@ -152,7 +152,7 @@ def test_a_record_of_an_unknown_version_is_refused_with_what_is_known(
 
 
 @pytest.mark.parametrize("kind", READERS)
-def test_a_version_that_is_released_for_a_kind_is_read_by_its_reader_and_by_no_other(
+def test_a_released_version_of_one_kind_is_read_only_by_that_kinds_reader(
     kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(versions, "_RELEASED", {kind: (1, 2)})
@@ -183,7 +183,7 @@ def test_a_record_without_one_of_its_fields_is_refused(read: Reader, written: by
         read(json.dumps(row).encode())
 
 
-def test_a_long_refused_record_is_kept_in_part_and_says_so() -> None:
+def test_a_long_rejected_record_is_truncated_with_a_note() -> None:
     short, long = b"x" * rejects.MOST_BYTES, b"x" * (rejects.MOST_BYTES + 1)
 
     assert rejects.truncated(None, "limit") == (None, "limit")
@@ -209,6 +209,6 @@ def test_the_reader_of_a_topic_adds_the_position_to_the_error() -> None:
     assert str(refused.value) == expected
 
 
-def test_a_readable_record_needs_no_position() -> None:
+def test_a_readable_record_raises_no_error() -> None:
     with with_position(SimpleNamespace(topic="some.topic", partition=3, offset=812)):
         pass

@@ -74,14 +74,14 @@ def test_a_released_record_is_read_and_fits_the_schema_of_its_version(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_record_of_this_version_comes_back_byte_for_byte(kind: str) -> None:
+def test_a_record_of_the_newest_version_is_encoded_byte_for_byte(kind: str) -> None:
     read, write = CODECS[kind]
 
     for content in released(kind, max(versions.known(kind))):
         assert write(read(content)) == content
 
 
-def test_what_is_written_today_is_a_released_record_without_the_newer_fields() -> None:
+def test_current_records_without_newer_fields_fit_the_released_schemas() -> None:
     for kind, content in written(seed=7):
         for version in versions.known(kind):
             row = without_newer_fields(json.loads(content), schema(f"{kind}.v{version}"))
@@ -108,7 +108,7 @@ def test_a_released_answer_is_read_and_fits_the_schema_of_its_version(
         assert answers.checked(kind, document) == document
 
 
-def test_a_released_answer_of_a_key_still_holds_a_state_that_is_read() -> None:
+def test_the_state_in_a_released_key_answer_can_be_decoded() -> None:
     for version in versions.known(answers.KEY):
         for content in kept(answers.KEY, version):
             value = json.loads(content)["value"] | {"logic_revision": LOGIC_REVISION}

@@ -34,7 +34,7 @@ def test_only_the_commit_time_of_a_replay_is_new() -> None:
         assert getattr(again, name) == getattr(original, name)
 
 
-def test_the_ring_takes_a_replay_once_where_it_refused_the_same_bytes() -> None:
+def test_the_dedupe_ring_admits_the_replay_of_an_expired_record_once() -> None:
     _, value = golden()
     original = decoded(value, 1)
     ring = Ring()
@@ -52,6 +52,6 @@ def test_the_ring_takes_a_replay_once_where_it_refused_the_same_bytes() -> None:
 
 
 @pytest.mark.parametrize("broken", [b"", b"{}", b"[1]", b"\xff"])
-def test_what_is_no_envelope_is_not_sent_again(broken: bytes) -> None:
+def test_a_replay_of_bytes_that_are_no_envelope_raises_malformed(broken: bytes) -> None:
     with pytest.raises(Malformed):
         with_commit_time(broken, 1)

@@ -28,11 +28,11 @@ def test_a_task_that_fails_for_five_seconds_is_restarted_once() -> None:
     assert restarts_of(RestartPolicy(), *seen) == [107.0]
 
 
-def test_a_failure_seen_at_second_zero_counts_from_there() -> None:
+def test_a_task_that_fails_at_second_zero_is_restarted_at_second_five() -> None:
     assert restarts_of(RestartPolicy(), (0.0, FAILED), (5.0, FAILED)) == [5.0]
 
 
-def test_a_task_that_recovers_by_itself_is_left_alone() -> None:
+def test_a_task_that_recovers_within_five_seconds_is_not_restarted() -> None:
     seen = [(100.0, FAILED), (102.0, RUNNING), (107.0, FAILED), (111.0, FAILED)]
 
     assert restarts_of(RestartPolicy(), *seen) == []
@@ -48,7 +48,7 @@ def test_a_poison_row_gets_five_restarts_an_hour() -> None:
     assert len(restarts) == 10
 
 
-def test_a_restart_without_an_answer_counts() -> None:
+def test_a_restart_request_that_times_out_counts_as_a_restart() -> None:
     """The kernel accepts the connection, and nothing ever answers."""
     with socket.create_server(("127.0.0.1", 0)) as silent:
         client = ConnectClient(f"http://127.0.0.1:{silent.getsockname()[1]}", "", timeout_s=0.05)
@@ -63,7 +63,7 @@ def test_a_restart_without_an_answer_counts() -> None:
     assert policy.is_restart_due(3_606.0, failed=FAILED)
 
 
-def test_a_restart_that_never_left_does_not_count() -> None:
+def test_a_restart_request_that_cannot_connect_does_not_count() -> None:
     with socket.create_server(("127.0.0.1", 0)) as closed:
         port = closed.getsockname()[1]
     reconciler = Reconciler(ConnectClient(f"http://127.0.0.1:{port}", "", timeout_s=1.0), {})

@@ -104,7 +104,7 @@ def test_a_released_schema_is_never_edited() -> None:
     )
 
 
-def test_a_hash_covers_each_rule_and_field_but_no_text(tmp_path: Path) -> None:
+def test_a_schema_hash_covers_rules_and_fields_but_not_descriptions(tmp_path: Path) -> None:
     file = tmp_path / "row.v1.json"
     field = {"type": "string", "description": "A text"}
 
@@ -126,7 +126,7 @@ def test_a_hash_covers_each_rule_and_field_but_no_text(tmp_path: Path) -> None:
 RETRACTED = re.compile(r"\.(sale_lines|return_lines): -\d+ is less than the minimum of 0$")
 
 
-def test_a_retracted_line_that_was_never_counted_is_written_below_zero_and_read() -> None:
+def test_a_retracted_uncounted_line_is_encoded_as_minus_one_and_decoded() -> None:
     log = Log(commit_us=at("12:00"))
     log.delete("sale_line", sale(1, 2, at("11:50")))
     state, start_us = log.state, at("11:50")
@@ -145,7 +145,7 @@ def test_a_retracted_line_that_was_never_counted_is_written_below_zero_and_read(
 
 
 @pytest.mark.generated
-def test_whatever_simulated_workers_write_fits_its_schema() -> None:
+def test_records_of_simulated_workers_match_their_schemas() -> None:
     seen: set[str] = set()
     for seed in SIMULATED:
         for kind, content in written(seed):
@@ -214,7 +214,7 @@ def edited(path: str, value: Any) -> dict[str, Any]:
         ("$defs/shelf", {"type": "integer"}),
     ],
 )
-def test_an_optional_field_more_is_compatible(path: str, value: Any) -> None:
+def test_adding_an_optional_field_is_compatible(path: str, value: Any) -> None:
     assert list(breaks(OLDER, edited(path, value))) == []
 
 
@@ -238,7 +238,7 @@ def test_an_optional_field_more_is_compatible(path: str, value: Any) -> None:
         ("$defs/place", None),
     ],
 )
-def test_any_other_change_is_found(path: str, value: Any) -> None:
+def test_a_change_other_than_an_added_optional_field_is_incompatible(path: str, value: Any) -> None:
     assert list(breaks(OLDER, edited(path, value)))
 
 

@@ -28,14 +28,14 @@ def ranged(reorder_point_units: int) -> KeyState:
     return KeyState(KEY, Position(1, 7), policy=policy)
 
 
-def test_an_equal_policy_is_written_equally_whether_remembered_or_new() -> None:
+def test_a_cached_and_an_uncached_policy_are_encoded_equally() -> None:
     first = ranged(20)
 
     assert contract.encode_state(first) == contract.encode_state(replace(first))
     assert contract.encode_state(first) == contract.encode_state(ranged(20))
 
 
-def test_a_remembered_policy_takes_no_more_room_than_its_bytes() -> None:
+def test_a_cached_policy_takes_less_than_3_kb_of_memory() -> None:
     policies = [ranged(point) for point in range(200)]
     contract.encode_state(policies[0])
     tracemalloc.start()
@@ -47,7 +47,7 @@ def test_a_remembered_policy_takes_no_more_room_than_its_bytes() -> None:
     assert taken / len(policies) < 3_000
 
 
-def test_a_remembered_policy_is_forgotten_with_its_last_state() -> None:
+def test_the_cache_drops_a_policy_with_its_last_state() -> None:
     state = ranged(20)
     remembered = id(state.policy)
 
@@ -59,14 +59,14 @@ def test_a_remembered_policy_is_forgotten_with_its_last_state() -> None:
     assert remembered not in documents._POLICIES
 
 
-def test_policies_that_follow_each_other_in_the_same_memory_are_never_mixed_up() -> None:
+def test_the_cache_distinguishes_policies_that_reuse_a_memory_address() -> None:
     for point in range(200):
         state = ranged(point)
 
         assert contract.decode_state(contract.encode_state(state)) == state
 
 
-def test_a_level_comes_with_the_same_window_records_as_each_row_alone() -> None:
+def test_encode_changed_returns_the_same_window_records_as_encode_window() -> None:
     rows = {at: WindowRow(at, sold_units=at, moves={at: -2}) for at in (1_200, 600, 1_800)}
     state = replace(ranged(20), windows=rows)
 
@@ -80,7 +80,7 @@ def test_a_level_comes_with_the_same_window_records_as_each_row_alone() -> None:
 
 
 @pytest.mark.parametrize("encoded", ["level", "window", "state"])
-def test_names_are_sorted_all_the_way_down(encoded: str) -> None:
+def test_field_names_of_encoded_records_are_sorted_at_every_depth(encoded: str) -> None:
     row = WindowRow(600, moves={600_000_000: -2})
     state = replace(ranged(20), windows={600: row})
     level, windows = contract.encode_changed(state, [600])
@@ -91,7 +91,7 @@ def test_names_are_sorted_all_the_way_down(encoded: str) -> None:
     assert content[encoded] == orjson.dumps(document, option=orjson.OPT_SORT_KEYS)
 
 
-def test_a_reader_of_some_fields_of_a_level_finds_them_and_refuses_another_record() -> None:
+def test_read_level_returns_chosen_fields_and_refuses_unknown_fields_and_versions() -> None:
     level = contract.encode_level(ranged(20), ())
 
     assert contract.read_level(level, lambda found: found["inv_key"]) == KEY

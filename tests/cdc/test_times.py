@@ -6,7 +6,7 @@ from cdc.contracts.times import moment_of, time_text, us_of, with_times
 
 
 @pytest.mark.parametrize("at_us", [0, 1, -1, 1_772_452_800_999_999, 253_402_300_799_999_999])
-def test_a_moment_is_exact_both_ways(at_us: int) -> None:
+def test_moment_of_and_us_of_are_exact_inverses(at_us: int) -> None:
     assert us_of(moment_of(at_us)) == at_us
 
 

@@ -70,7 +70,9 @@ def test_another_error_of_a_leader_is_raised(monkeypatch: pytest.MonkeyPatch) ->
         admin.create_topics("host:1", [TOPIC])
 
 
-def test_a_silent_broker_is_an_error_of_kafka(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_topic_ids_raises_a_timeout_if_the_broker_does_not_answer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(admin, "_LATER_S", 0.0)
     silent: Any = SimpleNamespace(
         describe_topics=lambda topics, **_: {name: Future() for name in topics.topic_names}

@@ -6,7 +6,7 @@ from cdc.contracts import topics
 from cdc.settings import Connections
 
 
-def test_the_first_revision_keeps_the_names_that_consumers_know() -> None:
+def test_topics_of_the_first_revision_have_the_published_names() -> None:
     assert topics.output_topics(1) == topics.OutputTopics(
         on_hand_changelog="inventory-v1-on_hand-changelog",
         sales_windows_changelog="inventory-v1-sales_windows-changelog",
@@ -29,5 +29,5 @@ def test_every_revision_has_the_same_settings() -> None:
         assert (first.partitions, first.config) == (later.partitions, later.config)
 
 
-def test_state_on_disk_belongs_to_one_revision() -> None:
+def test_the_worker_directory_is_named_after_the_application_id() -> None:
     assert Connections().worker_dir.name == topics.APP_ID

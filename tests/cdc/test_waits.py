@@ -25,6 +25,6 @@ def test_a_task_that_was_failed_and_runs_again_is_waited_for() -> None:
     )
 
 
-def test_another_one_gets_its_time() -> None:
+def test_the_wait_for_a_running_connector_ends_at_its_timeout() -> None:
     with pytest.raises(CaptureError, match=rf"{MISSING} \(connector RUNNING, task RUNNING\)"):
         _until(lambda: RUNNING, lambda _: MISSING, timeout_s=0, failed_for_s=3_600)

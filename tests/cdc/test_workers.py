@@ -93,7 +93,7 @@ def test_the_worker_that_holds_the_key_gives_its_whole_state(tmp_path: Path) -> 
         (200, {"schema": 1}, "a worker's answer can't be read"),
     ],
 )
-def test_an_answer_without_a_state_says_why(
+def test_query_key_returns_the_reason_if_there_is_no_state(
     tmp_path: Path, status: int, body: dict[str, Any] | str, problem: str
 ) -> None:
     with answering(status, body, []) as port:
@@ -105,7 +105,7 @@ def test_an_answer_without_a_state_says_why(
     assert problem in found.problem
 
 
-def test_a_worker_of_the_release_before_says_no_version_and_is_read(tmp_path: Path) -> None:
+def test_an_answer_of_the_previous_release_without_a_schema_version_is_read(tmp_path: Path) -> None:
     unversioned = {name: said for name, said in ANSWER.items() if name != "schema"}
     rows = {"partitions": MAP["partitions"]}
     with answering(200, unversioned, []) as port:
@@ -119,7 +119,7 @@ def test_a_worker_of_the_release_before_says_no_version_and_is_read(tmp_path: Pa
     assert mapped == PartitionMap(tuple(rows["partitions"]))
 
 
-def test_a_worker_that_is_gone_or_hangs_is_told_in_words_of_the_shop(tmp_path: Path) -> None:
+def test_query_key_reports_an_unreachable_and_a_hanging_worker(tmp_path: Path) -> None:
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))  # bound but not listening: no other process can take the port
         port = silent.getsockname()[1]
@@ -150,7 +150,7 @@ class Hurried(httpx.Client):
         return super().get(url, timeout=given, **options)
 
 
-def test_an_address_that_is_no_url_is_told_like_a_worker_that_is_gone(
+def test_an_invalid_worker_url_is_reported_as_an_unreachable_worker(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("INVENTORY_WORKER_URLS", "http://worker-1:port, http://[::1")
@@ -159,7 +159,7 @@ def test_an_address_that_is_no_url_is_told_like_a_worker_that_is_gone(
     assert partition_map(settings(tmp_path)).problem == "the worker is unreachable"
 
 
-def test_a_worker_that_hangs_leaves_time_for_another_who_is_asked_first_from_then_on(
+def test_query_key_prefers_the_worker_that_answered_after_another_one_hung(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     body = ANSWER
@@ -187,7 +187,7 @@ def test_a_worker_that_hangs_leaves_time_for_another_who_is_asked_first_from_the
     client.close()
 
 
-def test_without_a_token_nobody_is_asked(tmp_path: Path) -> None:
+def test_without_a_query_token_no_worker_is_queried(tmp_path: Path) -> None:
     asked: list[str] = []
     with answering(200, {}, asked) as port:
         known = settings(tmp_path, **{"worker-1": {"port": port}})
@@ -224,7 +224,7 @@ MAP: dict[str, Any] = {
         (200, {"schema": 1}, "a worker's answer can't be read"),
     ],
 )
-def test_the_map_is_that_of_a_worker_or_says_why_there_is_none(
+def test_partition_map_returns_the_map_of_a_worker_or_a_problem(
     tmp_path: Path, status: int, body: dict[str, Any] | str, problem: str
 ) -> None:
     asked: list[str] = []
@@ -247,7 +247,7 @@ def test_the_map_comes_from_the_next_worker_when_one_is_gone(tmp_path: Path) -> 
     assert partition_map(settings(tmp_path)).problem == "no worker is known"
 
 
-def test_a_worker_that_hangs_leaves_time_for_the_map_of_another(
+def test_partition_map_tries_the_next_worker_if_one_hangs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with socket.create_server(("127.0.0.1", 0)) as deaf, answering(200, MAP, []) as living:

@@ -67,7 +67,7 @@ def test_a_worker_that_imported_other_rules_is_named(
     with_two(monkeypatch, story)
 
 
-def test_a_shadow_of_an_earlier_release_is_told_to_take_this_release(
+def test_the_error_about_a_shadow_of_an_earlier_release_advises_a_merge(
     monkeypatch: pytest.MonkeyPatch, settings: Connections
 ) -> None:
     monkeypatch.setattr(
@@ -132,7 +132,7 @@ def test_a_worker_reports_the_sources_that_it_imported() -> None:
     assert Worker("worker-1", stocked()).code == CODE
 
 
-def test_one_number_stands_for_one_set_of_rules(tmp_path: Path) -> None:
+def test_a_revision_number_cannot_be_claimed_for_two_sets_of_rules(tmp_path: Path) -> None:
     home = Home(tmp_path)
     assert shadow.code_of(home, LATER) == ""
     shadow.claim(home, LATER, tmp_path / "tree", CODE)
@@ -201,7 +201,7 @@ def test_a_switch_to_a_revision_without_workers_is_refused_at_once(
         (LOGIC_REVISION, f"inventory revision retire {LATER} --delete"),
     ],
 )
-def test_only_state_that_does_not_decide_may_be_deleted(
+def test_a_start_with_other_rules_advises_to_retire_the_revision_unless_it_decides(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     settings: Connections,

@@ -42,7 +42,7 @@ def report(done: Result) -> dict[str, Any]:
     return dict(json.loads(done.stdout))
 
 
-def test_a_plan_is_what_its_command_computes(
+def test_the_command_of_a_plan_computes_the_planned_run(
     backfill: Run, home: Home, capfd: pytest.CaptureFixture[str]
 ) -> None:
     shown = backfill("plan", "--until", "archived", *MORE)
@@ -102,7 +102,7 @@ def test_a_filter_needs_what_if_and_is_kept_in_the_command(backfill: Run) -> Non
     assert allowed["command"].endswith("--what-if")
 
 
-def test_this_code_is_planned_without_a_change(backfill: Run) -> None:
+def test_a_plan_of_unchanged_rules_reports_that_workers_run_them_already(backfill: Run) -> None:
     found = report(backfill("plan", "--until", "archived", "--json"))
 
     own = f"this stack's own workers run logic revision {LOGIC_REVISION} already"
@@ -123,7 +123,7 @@ def test_a_history_beyond_the_archive_needs_a_stack(backfill: Run) -> None:
         ("local[4]", ["spark.master=yarn", "a.b=c=d"], Cluster("local[4]", {"a.b": "c=d"})),
     ],
 )
-def test_either_option_names_the_master(
+def test_the_spark_master_comes_from_either_option(
     master: str | None, conf: list[str] | None, expected: Cluster
 ) -> None:
     assert cluster_of(master, conf) == expected

@@ -198,7 +198,7 @@ def test_wrong_parameters_files_and_items_are_refused(simulate: Run, tmp_path: P
     assert simulate("--approval-minutes", "-1").exit_code == 2
 
 
-def test_it_runs_without_sockets_and_secrets_and_loads_no_way_out(
+def test_simulate_needs_no_sockets_or_secrets_and_loads_no_network_modules(
     home: Home, tmp_path: Path
 ) -> None:
     site, modules = tmp_path / "site", tmp_path / "modules"
@@ -224,7 +224,7 @@ def test_it_runs_without_sockets_and_secrets_and_loads_no_way_out(
     assert ways == set()
 
 
-def test_the_guard_would_find_a_socket(tmp_path: Path) -> None:
+def test_the_audit_hook_refuses_a_socket(tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text(GUARD)
     environment = {"PYTHONPATH": str(tmp_path), "MODULES_OF_TEST": str(tmp_path)}
 
@@ -233,7 +233,7 @@ def test_the_guard_would_find_a_socket(tmp_path: Path) -> None:
     assert "RuntimeError: socket.__new__" in done.stderr
 
 
-def test_the_actuator_refuses_the_needs_of_a_simulation(simulate: Run, tmp_path: Path) -> None:
+def test_is_simulated_recognizes_the_needs_of_a_simulation(simulate: Run, tmp_path: Path) -> None:
     report(simulate("--json", "--out", str(tmp_path / "out")))
 
     needs = pq.read_table(tmp_path / "out" / "orders").column("need_id").to_pylist()

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.engines
         ("simulate --seeds 1", "1 seeds from 0 in ", "seeds"),
     ],
 )
-def test_a_report_is_for_people_and_with_json_for_programs(line, told, named) -> None:
+def test_a_bench_report_is_printed_as_text_or_as_json(line, told, named) -> None:
     shown = CliRunner().invoke(app, ["bench", *line.split()])
     parsed = CliRunner().invoke(app, ["bench", *line.split(), "--json"])
 
@@ -36,7 +36,7 @@ def test_a_report_is_for_people_and_with_json_for_programs(line, told, named) ->
     assert named in json.loads(parsed.stdout)
 
 
-def test_a_fold_is_timed_by_a_process_of_its_own(tmp_path) -> None:
+def test_bench_fold_reports_its_case_as_text_and_as_json(tmp_path) -> None:
     """The bench needs a separate process, because it makes the garbage collector run rarely."""
     command = [sys.executable, "-m", "deploy.cli.main", "bench", "fold", "--keys", "12"]
     command += ["--rounds", "1"]

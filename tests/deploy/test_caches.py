@@ -31,9 +31,7 @@ def test_the_cache_is_in_the_home_and_variables_override_it(tmp_path, monkeypatc
 
 
 @pytest.mark.parametrize("home", [None, "/proc", "/proc/version", "relative", "/nonexistent/home"])
-def test_without_a_home_to_write_every_tool_gets_a_directory_of_this_account(
-    monkeypatch, home
-) -> None:
+def test_without_a_writable_home_the_cache_is_in_a_directory_per_account(monkeypatch, home) -> None:
     if home:
         monkeypatch.setenv("HOME", home)
 
@@ -95,9 +93,7 @@ def kept_wheel(cache: Path) -> Path:
     return wheel
 
 
-def test_a_wheel_that_was_built_once_is_taken_by_every_clone_and_by_its_hash(
-    tmp_path, monkeypatch
-) -> None:
+def test_a_cached_wheel_is_installed_by_its_hash_and_not_built_again(tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("INVENTORY_CACHE", str(tmp_path))
     monkeypatch.setattr(install, "_build", lambda *_: pytest.fail("built again"))
     kept = kept_wheel(tmp_path)
@@ -130,7 +126,7 @@ def test_a_changed_wheel_is_built_again(tmp_path, monkeypatch, damage) -> None:
     assert built == ["pyspark==4.3.0 \\\n    --hash=sha256:bb"]
 
 
-def test_another_source_or_builder_is_another_wheel() -> None:
+def test_the_cache_key_of_a_wheel_depends_on_its_source_and_builder() -> None:
     keys = {
         install.key(LOCK),
         install.key(LOCK.replace("bb", "b0")),
@@ -164,7 +160,7 @@ def test_another_python_is_refused_before_anything_is_installed(version) -> None
     assert refused.value.repair == "make demo PYTHON=python3.11"
 
 
-def test_an_installation_that_hangs_is_named_and_not_waited_for_without_limit(
+def test_the_wait_for_another_installation_times_out_and_names_its_process(
     tmp_path, monkeypatch
 ) -> None:
     monkeypatch.setenv("INVENTORY_CACHE", str(tmp_path))

@@ -47,7 +47,7 @@ def local(tmp_path: Path) -> Context:
     return Context(Home(tmp_path), Options(), ports, passwords, Artifacts(tmp_path), "/bin/java")
 
 
-def test_the_file_is_what_the_generator_writes() -> None:
+def test_the_compose_file_equals_the_output_of_its_generator() -> None:
     assert compose.FILE.read_text(encoding="utf-8") == compose.render(), "run `make docs`"
 
 
@@ -116,7 +116,7 @@ def test_every_process_logs_at_the_level_of_the_env_file(parsed: dict[str, Any])
         assert found["INVENTORY_LOG_LEVEL"] == "${INVENTORY_LOG_LEVEL:-INFO}"
 
 
-def test_commands_for_people_know_the_roles_that_need_a_second_factor(
+def test_the_tools_container_gets_the_roles_that_need_a_second_factor(
     parsed: dict[str, Any],
 ) -> None:
     """`inventory people roles` ends the tokens of a person who gets one of these roles."""
@@ -135,7 +135,7 @@ def test_every_process_of_the_project_is_a_service(parsed: dict[str, Any]) -> No
     assert modules == {*APPLICATIONS.values(), "streams.worker", *one_shots}
 
 
-def test_a_new_generation_has_what_the_setup_has_and_runs_on_request_only(
+def test_the_generation_service_has_the_environment_of_setup_and_its_own_profile(
     parsed: dict[str, Any],
 ) -> None:
     setup, generation = parsed["services"]["setup"], parsed["services"]["generation"]

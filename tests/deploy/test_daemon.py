@@ -34,7 +34,7 @@ def test_a_suspended_supervisor_is_asked_to_stop_and_not_killed(
         process.wait(60)
 
 
-def test_a_stack_is_stopped_on_a_disk_that_takes_no_file(
+def test_a_stack_can_be_stopped_while_its_disk_is_full(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Otherwise the repair of a full disk, `inventory down && inventory move …`, would fail."""
@@ -54,7 +54,7 @@ def test_a_stack_is_stopped_on_a_disk_that_takes_no_file(
     assert child.wait(60) == -signal.SIGTERM
 
 
-def test_a_supervisor_without_a_home_says_so_in_a_line() -> None:
+def test_a_supervisor_without_a_home_names_it_without_a_traceback() -> None:
     command = [sys.executable, "-m", "deploy.stack.daemon", "/proc/nowhere/home"]
 
     done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 -- our own module

@@ -51,7 +51,7 @@ def test_the_worst_row_is_the_exit_code(verdicts, code) -> None:
     assert exit_code([Row("row", verdict, "") for verdict in verdicts]) == code
 
 
-def test_a_row_that_is_not_well_carries_its_repair_and_its_kind() -> None:
+def test_a_failing_row_has_its_repair_and_its_kind() -> None:
     failing = Failure.SERVICE_DOWN.row("11 of 12", service="web")
     mild = Failure.LITTLE_DISK.row("1 GB", repair="make room")
     both = row_of("two", [(Failure.SERVICE_STARTS, "a"), (Failure.SERVICE_DOWN, "b")])
@@ -76,7 +76,7 @@ def ended(home: Home, **entries: ServiceRuntime) -> None:
     write_runtime(home, runtime)
 
 
-def test_a_halted_worker_is_told_with_its_reason_and_the_way_out(tmp_path) -> None:
+def test_a_halted_worker_is_reported_with_its_reason_and_repair(tmp_path) -> None:
     home = Home(tmp_path)
     ended(
         home,
@@ -128,7 +128,7 @@ def test_a_worker_that_a_person_ended_has_not_failed(tmp_path, state: str) -> No
         ),
     ],
 )
-def test_a_service_that_is_kept_away_is_told_with_what_brings_it_back(
+def test_a_service_that_does_not_run_is_reported_with_its_repair(
     tmp_path, paused: list[str], states: dict[str, str], repair: str
 ) -> None:
     home = Home(tmp_path)
@@ -142,7 +142,7 @@ def test_a_service_that_is_kept_away_is_told_with_what_brings_it_back(
     assert (row.verdict, row.repair) == ("failure", repair)
 
 
-def test_a_service_that_starts_is_waited_for(tmp_path) -> None:
+def test_a_starting_service_is_a_warning_and_its_repair_is_inventory_up(tmp_path) -> None:
     seen = {"worker-1": "starting", "worker-2": "not ready", "web": "running"}
 
     row = running.services(Home(tmp_path), StackState(Runtime(), "running", seen))
@@ -158,7 +158,7 @@ def test_a_suspended_supervisor_is_a_failure_although_all_services_serve(tmp_pat
     assert row.found == "1 of 1 running; not ready: supervisor (suspended)"
 
 
-def test_an_end_of_the_past_is_history_once_the_worker_has_outlived_it(tmp_path) -> None:
+def test_an_earlier_crash_is_ok_after_the_worker_has_run_long_enough(tmp_path) -> None:
     home = Home(tmp_path)
     now = time.time()
     life = ServiceRuntime(state="running", last_exit=69, ends_in_a_row=5, lived_s=3.0)
@@ -174,7 +174,7 @@ def test_an_end_of_the_past_is_history_once_the_worker_has_outlived_it(tmp_path)
     )
 
 
-def test_commands_that_are_printed_together_stay_commands() -> None:
+def test_joined_repairs_have_no_duplicates_and_one_comment_at_the_end() -> None:
     several = ("inventory restart web", "inventory x  # why", "inventory restart web", "# note")
 
     assert joined(several) == "inventory restart web ; inventory x  # why note"
@@ -195,7 +195,7 @@ def test_another_python_is_replaced_by_the_installed_one(tmp_path, monkeypatch) 
 
 
 @pytest.mark.parametrize(("owner", "repair"), [(0, "chmod u+rwx "), (7, "sudo chown ")])
-def test_a_closed_home_is_opened_for_its_owner_or_given_to_the_account(
+def test_the_repair_of_an_unwritable_home_is_chmod_or_chown(
     owner: int, repair: str, tmp_path, monkeypatch
 ) -> None:
     home = Home(tmp_path / "two words")
@@ -245,7 +245,7 @@ def test_a_path_with_the_sign_of_a_comment_stays_one_path() -> None:
     assert row.repair == moved
 
 
-def test_the_last_words_of_a_worker_say_more_than_its_exit_code(tmp_path) -> None:
+def test_the_last_log_line_of_a_worker_adds_its_problem_and_repair(tmp_path) -> None:
     home = Home(tmp_path)
     home.logs.mkdir(parents=True)
     says = {"event": "worker can't start", "problem": "stock.events begins at 9", "exit_code": 66}
@@ -266,7 +266,7 @@ def test_the_last_words_of_a_worker_say_more_than_its_exit_code(tmp_path) -> Non
     assert row.repair == "inventory down && inventory generation --yes"
 
 
-def test_last_words_of_an_end_of_the_past_explain_no_later_one(tmp_path) -> None:
+def test_the_log_of_an_earlier_crash_does_not_explain_a_later_one(tmp_path) -> None:
     home = Home(tmp_path)
     home.logs.mkdir(parents=True)
     log = home.log_of("archiver")
@@ -284,7 +284,7 @@ def test_last_words_of_an_end_of_the_past_explain_no_later_one(tmp_path) -> None
     assert later.verdict == "ok"
 
 
-def test_a_reader_other_than_a_worker_that_keeps_ending_is_named_with_its_own_repair(
+def test_a_service_that_keeps_crashing_is_reported_with_the_repair_from_its_log(
     tmp_path,
 ) -> None:
     home = Home(tmp_path)
@@ -299,7 +299,7 @@ def test_a_reader_other_than_a_worker_that_keeps_ending_is_named_with_its_own_re
     assert away.repair == "inventory x"
 
 
-def test_a_worker_that_runs_between_two_of_its_ends_keeps_ending(tmp_path) -> None:
+def test_a_worker_that_crashed_twice_in_a_row_is_reported_while_it_runs(tmp_path) -> None:
     home = Home(tmp_path)
     now = time.time()
     ended(
@@ -324,7 +324,9 @@ def test_a_worker_that_runs_between_two_of_its_ends_keeps_ending(tmp_path) -> No
         (ON_HAND_CHANGELOG, "topic", "inventory workers rebuild --yes"),
     ],
 )
-def test_a_start_takes_no_partition_away(topic, setting, way, tmp_path, monkeypatch) -> None:
+def test_the_repair_of_topic_drift_depends_on_topic_and_setting(
+    topic, setting, way, tmp_path, monkeypatch
+) -> None:
     monkeypatch.setattr(running, "environment_of", lambda _: {"INVENTORY_KAFKA_BOOTSTRAP": ""})
     monkeypatch.setattr(running, "topic_drift", lambda _: (Drift(topic, setting, "12", "13"),))
 

@@ -146,7 +146,7 @@ def test_a_container_without_its_variables_names_the_missing_one() -> None:
     )
 
 
-def test_a_container_whose_database_is_away_says_so_in_a_line(tmp_path: Path) -> None:
+def test_a_container_reports_an_unreachable_database_in_one_line(tmp_path: Path) -> None:
     """The container's restart policy repeats the start, so the log must have short messages."""
     variables = {k: v for k, v in os.environ.items() if not k.startswith(("INVENTORY", "POSTGRES"))}
     roles = ("POSTGRES", "RETAIL_OWNER", "APP_RW", "SINK_RW", "ARCHIVER", "APP_RO", "CDC")

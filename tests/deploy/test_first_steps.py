@@ -124,7 +124,7 @@ def test_where_nothing_runs_nothing_is_stopped_shown_or_deleted(home, typed) -> 
     assert (code, "no stack was ever started there" in told) == (1, True)
 
 
-def test_the_logs_that_there_are_are_named_and_their_ends_shown(home, typed) -> None:
+def test_the_logs_command_names_existing_logs_and_prints_their_last_lines(home, typed) -> None:
     home.create()
     home.log_of("web").write_text("one\ntwo\nthree\n")
     home.log_of("kafka").write_text("four\n")
@@ -169,7 +169,7 @@ def test_a_runtime_file_that_cannot_be_read_is_named(text, home, typed) -> None:
 
 
 @pytest.mark.parametrize("port", ["http", "-1", "70000", "²"])
-def test_a_port_that_is_none_is_refused(port, home, typed, monkeypatch) -> None:
+def test_an_invalid_port_is_refused(port, home, typed, monkeypatch) -> None:
     monkeypatch.setenv("INVENTORY_WEB_PORT", port)
 
     assert typed("up --detach") == (
@@ -177,7 +177,7 @@ def test_a_port_that_is_none_is_refused(port, home, typed, monkeypatch) -> None:
     )  # fmt: skip
 
 
-def test_a_setting_that_no_worker_would_take_is_told_before_anything_starts(
+def test_an_invalid_worker_setting_is_reported_before_anything_starts(
     home, typed, monkeypatch
 ) -> None:
     monkeypatch.setenv("INVENTORY_SNAPSHOT_S", "soon")
@@ -188,7 +188,7 @@ def test_a_setting_that_no_worker_would_take_is_told_before_anything_starts(
     assert not home.path.exists()
 
 
-def test_a_directory_of_somebody_else_is_not_deleted(home, typed) -> None:
+def test_reset_does_not_delete_a_directory_that_is_no_home(home, typed) -> None:
     home.path.mkdir()
     (home.path / "thesis.txt").write_text("mine")
 
@@ -212,7 +212,7 @@ def test_a_home_is_deleted_after_it_was_shown(home, typed) -> None:
     assert not home.path.exists()
 
 
-def test_what_a_running_stack_lacks_is_not_passed_over(home, typed) -> None:
+def test_up_reports_services_that_the_running_stack_lacks(home, typed) -> None:
     runs(home, "postgres", "web")
 
     code, told = typed("up --detach --seed-data demo --only postgres,migrate,kafka,web")
@@ -225,7 +225,7 @@ def test_what_a_running_stack_lacks_is_not_passed_over(home, typed) -> None:
     )
 
 
-def test_up_again_tells_where_everything_is(home, typed) -> None:
+def test_a_second_up_prints_the_address_of_each_service(home, typed) -> None:
     runs(home, "postgres")
     runtime = json.loads(home.runtime_file.read_text())
     runtime["services"]["postgres"]["url"] = "postgresql://127.0.0.1:5432"
@@ -270,7 +270,7 @@ def test_the_compilers_of_the_jvms_can_be_chosen_and_no_other_is_accepted(
     )  # fmt: skip
 
 
-def test_logins_of_a_stack_without_a_demo_name_the_way_to_one(home) -> None:
+def test_logins_without_a_demo_names_the_command_that_starts_one(home) -> None:
     with pytest.raises(StackError, match="no demo logins") as refused:
         logins(home)
 
@@ -292,7 +292,9 @@ def test_a_demo_behind_https_is_refused_before_it_starts(
     assert not (tmp_path / "home").exists()
 
 
-def test_where_variables_name_the_parts_no_supervisor_is_needed(home, typed, monkeypatch) -> None:
+def test_commands_need_no_supervisor_if_variables_hold_the_addresses(
+    home, typed, monkeypatch
+) -> None:
     """A container's variables do: `docker compose run --rm archiver inventory backfill status`."""
     for name in ("KAFKA_BOOTSTRAP", "READ_DATABASE_URL"):
         monkeypatch.setenv(f"INVENTORY_{name}", "postgresql://app_ro@127.0.0.1:1/retail")
@@ -305,7 +307,9 @@ def test_where_variables_name_the_parts_no_supervisor_is_needed(home, typed, mon
     assert "no stack" not in asked
 
 
-def test_a_run_of_another_release_hides_no_other(home, typed, monkeypatch) -> None:
+def test_backfill_status_lists_all_runs_even_if_some_are_unreadable(
+    home, typed, monkeypatch
+) -> None:
     for name in ("KAFKA_BOOTSTRAP", "READ_DATABASE_URL"):
         monkeypatch.setenv(f"INVENTORY_{name}", "postgresql://app_ro@127.0.0.1:1/retail")
     runs = home.path / "backfill" / "runs"
@@ -325,7 +329,9 @@ def test_a_run_of_another_release_hides_no_other(home, typed, monkeypatch) -> No
     assert finished == {"ours": False, "theirs": None, "torn": None}
 
 
-def test_an_unreachable_broker_or_database_is_told_in_a_line(home, typed, monkeypatch) -> None:
+def test_an_unreachable_broker_or_database_is_reported_in_one_line(
+    home, typed, monkeypatch
+) -> None:
     runs(home, "postgres")
     nowhere = {
         "INVENTORY_KAFKA_BOOTSTRAP": "127.0.0.1:1",
@@ -340,7 +346,7 @@ def test_an_unreachable_broker_or_database_is_told_in_a_line(home, typed, monkey
     assert told.endswith("repair: inventory status")
 
 
-def test_a_database_that_pages_and_accounts_ask_is_told_in_a_line(tmp_path: Path) -> None:
+def test_people_list_reports_an_unreachable_database_in_one_line(tmp_path: Path) -> None:
     """Uses another process, because Django can be set up only once."""
     mine = {key: value for key, value in os.environ.items() if not key.startswith("INVENTORY_")}
     nowhere = {
@@ -361,7 +367,9 @@ def test_a_database_that_pages_and_accounts_ask_is_told_in_a_line(tmp_path: Path
 
 @pytest.mark.parametrize("line", ["status", "sql", "people list", "capture resume"])
 @pytest.mark.parametrize("text", [None, "{"])
-def test_a_stack_without_its_variables_is_told_in_a_line(text, line, home, typed) -> None:
+def test_a_missing_or_damaged_environment_file_is_reported_in_one_line(
+    text, line, home, typed
+) -> None:
     """A first start has no file of variables yet. A full disk may have truncated the file."""
     runs(home, "postgres")
     file = home.path / "environment.json"
@@ -378,7 +386,7 @@ def test_a_stack_without_its_variables_is_told_in_a_line(text, line, home, typed
         assert told.endswith("repair: inventory down && inventory up --detach")
 
 
-def test_a_disk_without_room_is_told_in_a_line(home, typed, monkeypatch) -> None:
+def test_a_full_disk_is_reported_in_one_line(home, typed, monkeypatch) -> None:
     def full() -> None:
         raise OSError(28, "No space left on device")
 

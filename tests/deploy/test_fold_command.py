@@ -29,7 +29,7 @@ SALE = {
 }
 
 
-def test_a_history_gives_a_verdict_a_record_and_a_state_a_key() -> None:
+def test_fold_prints_one_verdict_per_record_and_one_state_per_key() -> None:
     result = CliRunner().invoke(app, ["fold"], input=json.dumps(SALE) + "\n")
 
     verdict, state = (json.loads(line) for line in result.stdout.splitlines())

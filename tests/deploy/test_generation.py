@@ -50,7 +50,7 @@ def test_a_home_begins_with_generation_1(home: Home) -> None:
     assert context(home).variables()["INVENTORY_GENERATION"] == "1"
 
 
-def test_topics_archive_and_workers_are_put_aside_and_the_database_is_not(home: Home) -> None:
+def test_prepare_moves_topics_archive_and_workers_away_but_not_the_database(home: Home) -> None:
     coming, aside = prepare(home)
 
     assert coming == generation_of(home) == Generation(2, captured=False)
@@ -61,7 +61,7 @@ def test_topics_archive_and_workers_are_put_aside_and_the_database_is_not(home: 
     assert home.postgres.is_dir()
 
 
-def test_a_capture_that_was_cut_off_is_put_aside_as_well(home: Home) -> None:
+def test_an_interrupted_capture_is_refused_until_the_next_generation(home: Home) -> None:
     prepare(home)
     refuse_half_captured(home, Options())
     home.kafka.mkdir()
@@ -74,7 +74,7 @@ def test_a_capture_that_was_cut_off_is_put_aside_as_well(home: Home) -> None:
     refuse_half_captured(home, Options())
 
 
-def test_what_is_put_aside_by_halves_is_refused(
+def test_a_start_after_an_interrupted_prepare_is_refused(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     moved: list[str] = []
@@ -114,7 +114,7 @@ def test_a_start_of_some_parts_makes_no_capture(
     refuse_half_captured(home, Options())
 
 
-def test_other_revisions_are_put_aside_by_whoever_asks_for_it(
+def test_generation_with_own_rules_moves_other_revisions_away(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (home.path / "revisions" / "v2" / "logs").mkdir(parents=True)
@@ -129,7 +129,7 @@ def test_other_revisions_are_put_aside_by_whoever_asks_for_it(
     assert not (home.path / "revisions").exists()
 
 
-def test_what_was_asked_for_a_capture_that_broke_off_is_asked_for_the_next(home: Home) -> None:
+def test_own_rules_of_an_interrupted_generation_apply_to_the_next_one(home: Home) -> None:
     prepare(home, "ann")
     assert prepare(home)[0] == Generation(3, captured=False, own_rules="ann")
 
@@ -143,14 +143,14 @@ def test_what_was_asked_for_a_capture_that_broke_off_is_asked_for_the_next(home:
     "content",
     ["", "{", "[]", '{"number": "2"}', '{"epoch": 2}', '{"own_rules": true}', "7"],
 )
-def test_a_damaged_file_is_one_line(home: Home, content: str) -> None:
+def test_a_damaged_generation_file_is_reported_in_one_line(home: Home, content: str) -> None:
     (home.path / "generation.json").write_text(content)
 
     with pytest.raises(StackError, match=r"generation\.json: expected the number of"):
         build_context(home, Options())
 
 
-def test_what_runs_or_never_ran_or_has_company_is_left_alone(home: Home) -> None:
+def test_prepare_refuses_a_running_stack_other_revisions_or_a_missing_database(home: Home) -> None:
     me = identify(os.getpid())
     write_runtime(home, Runtime(phase="ready", supervisor_pid=me.pid, supervisor_ticks=me.started))
     with pytest.raises(StackError, match="the stack runs"):
@@ -175,7 +175,7 @@ def test_what_runs_or_never_ran_or_has_company_is_left_alone(home: Home) -> None
     assert generation_of(home).number == 1
 
 
-def test_nobody_reads_before_everything_is_captured(
+def test_readers_start_only_after_the_capture_has_finished(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     prepare(home)
@@ -207,7 +207,7 @@ def test_nobody_reads_before_everything_is_captured(
     ]
 
 
-def test_a_captured_row_opens_no_need_and_the_same_policy_once_more_does() -> None:
+def test_a_captured_row_opens_no_need_but_a_later_policy_record_does() -> None:
     at_us, generation = facts.DAY_0_US, 2
     policy = facts.ranged(id_=1, at_us=at_us)
     captured = (
@@ -230,7 +230,7 @@ def test_a_captured_row_opens_no_need_and_the_same_policy_once_more_does() -> No
     assert need.id == f"R:{facts.KEY}:2-2"
 
 
-def test_a_capture_is_waited_for_and_another_start_is_not(
+def test_the_start_timeout_does_not_apply_during_a_capture(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     me = identify(os.getpid())

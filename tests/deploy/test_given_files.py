@@ -32,7 +32,7 @@ def files(tmp_path: Path) -> Path:
         ("broken.csv", "can't be read, Input/output error"),
     ],
 )
-def test_a_file_of_sales_that_cannot_be_read_is_told_in_one_line(
+def test_an_unreadable_sales_file_is_reported_in_one_line(
     command: str,
     name: str,
     problem: str,

@@ -66,7 +66,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
         process.wait(60)
 
 
-def test_a_suspended_child_goes_on(start: Start) -> None:
+def test_the_guard_resumes_a_suspended_child(start: Start) -> None:
     guarded, child = start(SUSPENDED_S="0.3")
 
     os.kill(child.pid, signal.SIGSTOP)
@@ -124,7 +124,7 @@ def look(sleeper: ProcessId, count: Path, probe: str) -> int:
     return subprocess.call(["/bin/sh", "-c", check], env=environment)  # noqa: S603 -- our own text
 
 
-def test_a_health_check_lets_its_part_go_on_and_ends_it_after_a_while(
+def test_a_health_check_resumes_its_service_and_kills_it_after_repeated_failures(
     sleeper: ProcessId, tmp_path: Path
 ) -> None:
     count = tmp_path / "silent"
@@ -143,7 +143,9 @@ def test_a_health_check_lets_its_part_go_on_and_ends_it_after_a_while(
     assert wait_until(lambda: not alive(sleeper), timeout_s=60)
 
 
-def test_one_answer_makes_a_health_check_count_again(sleeper: ProcessId, tmp_path: Path) -> None:
+def test_one_answer_resets_the_failure_count_of_a_health_check(
+    sleeper: ProcessId, tmp_path: Path
+) -> None:
     count = tmp_path / "silent"
     for probe in (*[MUTE] * (LOOKS - 1), "false", MUTE):
         look(sleeper, count, probe)
@@ -153,7 +155,7 @@ def test_one_answer_makes_a_health_check_count_again(sleeper: ProcessId, tmp_pat
 
 
 @pytest.mark.parametrize(("given", "expected"), [(None, "3"), ("7", "7")])
-def test_a_child_learns_the_generation_of_the_volume(
+def test_a_guarded_child_gets_the_generation_of_the_volume_as_a_variable(
     tmp_path: Path, given: str | None, expected: str
 ) -> None:
     (tmp_path / "generation.json").write_text('{"number": 3, "captured": true, "own_rules": ""}')

@@ -31,7 +31,7 @@ def test_a_report_is_printed_without_any_nested_value() -> None:
     ]
 
 
-def test_an_empty_history_says_so_and_gives_nothing() -> None:
+def test_fold_without_records_prints_only_a_note() -> None:
     result = CliRunner().invoke(app, ["fold"], input="\n")
 
     assert (result.exit_code, result.stdout) == (0, "")

@@ -76,7 +76,7 @@ def test_secrets_and_generation_are_on_the_disk_before_they_are_used(tmp_path, m
     assert steps == [step for name in written for step in ("sync file", name, "sync directory")]
 
 
-def test_results_are_closed_to_others_also_in_a_home_of_before(tmp_path) -> None:
+def test_result_directories_of_an_older_home_become_private(tmp_path) -> None:
     home = Home(tmp_path / "home")
     (home.path / "backfill" / "runs").mkdir(mode=0o755, parents=True)
 
@@ -87,7 +87,7 @@ def test_results_are_closed_to_others_also_in_a_home_of_before(tmp_path) -> None
     assert set(modes.values()) == {0o700}
 
 
-def test_the_log_is_closed_to_others_also_in_a_home_of_before(tmp_path) -> None:
+def test_the_kafka_directory_of_an_older_home_becomes_private(tmp_path) -> None:
     home = Home(tmp_path / "home")
     home.create()
     home.kafka.mkdir(mode=0o755)
@@ -127,7 +127,7 @@ def test_a_remembered_port_that_another_server_has_is_replaced(tmp_path) -> None
     assert is_free(first)
 
 
-def test_a_wanted_port_wins_and_zero_means_any(tmp_path) -> None:
+def test_a_configured_port_is_used_and_zero_means_any_port(tmp_path) -> None:
     wanted = free_port()
 
     assert choose_ports(tmp_path / "a", ("web",), {"web": wanted})["web"] == wanted
@@ -166,7 +166,7 @@ sys.stdin.read()
     assert choose_ports(tmp_path / "d", ("web",), {})["web"] != preferred
 
 
-def test_no_port_is_said_and_not_looked_for_ever() -> None:
+def test_free_port_raises_an_error_if_no_port_is_free() -> None:
     with pytest.raises(StackError, match="no free port between 15000 and 32000"):
         free_port(range(15_000, 32_000))
 
@@ -229,7 +229,7 @@ def test_a_child_gets_no_variable_of_another_stack(tmp_path, monkeypatch) -> Non
     assert environment["INVENTORY_WORKER_ID"] == "worker-1"
 
 
-def test_what_a_person_sets_reaches_the_processes_and_decides_no_address(
+def test_tuning_variables_reach_the_processes_but_address_variables_do_not(
     tmp_path, monkeypatch
 ) -> None:
     monkeypatch.setenv("INVENTORY_SNAPSHOT_S", "5")
@@ -243,7 +243,7 @@ def test_what_a_person_sets_reaches_the_processes_and_decides_no_address(
     assert environment["INVENTORY_KAFKA_BOOTSTRAP"] == "127.0.0.1:2"
 
 
-def test_who_orders_is_said_once_for_the_whole_stack(tmp_path, monkeypatch) -> None:
+def test_company_name_and_currency_reach_the_processes(tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("INVENTORY_COMPANY_NAME", "Nordlicht GmbH")
     monkeypatch.setenv("INVENTORY_CURRENCY", "CHF")
 
@@ -253,7 +253,7 @@ def test_who_orders_is_said_once_for_the_whole_stack(tmp_path, monkeypatch) -> N
     assert environment["INVENTORY_CURRENCY"] == "CHF"
 
 
-def test_the_knobs_are_those_of_the_processes() -> None:
+def test_tuning_variables_are_the_settings_of_workers_and_sinks() -> None:
     streaming = {*WorkerSettings.model_fields, *SinkSettings.model_fields}
     of_the_stack = {*Connections.model_fields, "worker_id", "worker_host", "worker_port"}
 

@@ -46,7 +46,7 @@ def test_a_home_as_it_is_made_holds_no_secret_in_a_wrong_place(home: Home) -> No
     assert found.secrets == len(home.secrets())
 
 
-def test_the_password_file_of_sql_is_in_its_place_while_it_is_private(home: Home) -> None:
+def test_the_sql_password_file_is_a_leak_only_if_other_accounts_can_read_it(home: Home) -> None:
     password = home.secrets()["app_ro"]
     address = f"postgresql://app_ro:{password}@127.0.0.1:1/retail"
     write_environment(home, {"INVENTORY_READ_DATABASE_URL": address})
@@ -131,7 +131,7 @@ def test_a_secret_of_another_service_is_found_in_a_process_and_its_child(home: H
     ]
 
 
-def test_a_service_that_starts_during_the_search_has_its_own_name(
+def test_a_service_that_starts_during_the_search_is_reported_by_its_name(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     me = identify(os.getpid())
@@ -157,7 +157,7 @@ def test_a_service_that_starts_during_the_search_has_its_own_name(
     assert f"environ of supervisor, pid {child.pid}" not in read
 
 
-def test_what_a_process_may_hold_is_what_it_is_given() -> None:
+def test_a_service_may_hold_only_the_secrets_that_it_is_given() -> None:
     assert allowed_in("worker-2") == {"query_token"}
     assert allowed_in("web") == {"app_rw", "query_token", "secret_key", "connect"}
     assert allowed_in("connect") == {"cdc"}

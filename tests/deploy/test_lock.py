@@ -27,7 +27,7 @@ def test_the_installer_gets_its_entries_of_the_complete_lock_with_all_hashes() -
 
 
 @pytest.mark.parametrize("constrained", [False, True])
-def test_nothing_to_lock_asks_no_index_and_names_none(
+def test_an_empty_lock_queries_no_index_and_contains_no_index_address(
     tmp_path, monkeypatch, *, constrained: bool
 ) -> None:
     wanted, constraint = tmp_path / "wanted.in", tmp_path / "constraint.txt"

@@ -28,7 +28,7 @@ def test_a_log_that_grew_is_emptied_under_its_writer(tmp_path: Path) -> None:
     assert path.with_suffix(".log.1").read_bytes() == b"old\n" * 300
 
 
-def test_a_full_disk_costs_the_old_log_and_not_the_room(
+def test_rotate_on_a_full_disk_empties_only_logs_above_twice_the_limit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*_: object) -> None:
@@ -67,7 +67,7 @@ fail()
 """
 
 
-def test_events_libraries_warnings_and_ends_are_documents_without_locals() -> None:
+def test_events_warnings_and_exceptions_are_logged_as_json_without_locals() -> None:
     environment = os.environ | {"INVENTORY_LOG_LEVEL": "INFO"}
     ended = subprocess.run(  # noqa: S603 -- our own program
         [sys.executable, "-c", PROGRAM],
@@ -90,7 +90,7 @@ def test_events_libraries_warnings_and_ends_are_documents_without_locals() -> No
     assert lines[-1]["exception"][0]["exc_value"] == "as planned"
 
 
-def test_the_demos_people_log_like_every_service(tmp_path: Path) -> None:
+def test_the_demo_trading_process_logs_like_every_service(tmp_path: Path) -> None:
     """Started without a database, the process ends with an error, which is its only log line."""
     home = Home(tmp_path / "home")
     home.create()

@@ -47,7 +47,7 @@ def as_printed(command: str, home: Home) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_the_old_name_leads_to_the_moved_home(home: Home, tmp_path: Path) -> None:
+def test_the_old_path_of_a_moved_home_is_a_link_to_the_new_path(home: Home, tmp_path: Path) -> None:
     if os.geteuid() == 0:
         os.chown(home.postgres, 65534, 65534)
     before = home.postgres.stat()

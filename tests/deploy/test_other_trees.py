@@ -41,7 +41,7 @@ def test_a_relative_interpreter_is_that_of_this_directory(
     assert (tmp_path / "out").read_text() == "-m deploy.cli.main backfill publish -- R\n"
 
 
-def test_the_command_of_a_tree_ends_with_the_command_that_runs_it(tmp_path: Path) -> None:
+def test_a_command_in_another_tree_ends_when_its_parent_is_terminated(tmp_path: Path) -> None:
     """The prover ends a request with SIGTERM. A child left behind would compute on for hours."""
     (tmp_path / "deploy" / "cli").mkdir(parents=True)
     for package in ("deploy", "deploy/cli"):
@@ -70,7 +70,7 @@ def test_the_command_of_a_tree_ends_with_the_command_that_runs_it(tmp_path: Path
         end([child], signal.SIGKILL)
 
 
-def test_a_tree_that_does_not_know_the_archives_names_is_not_run(
+def test_a_tree_that_cannot_read_this_archive_is_not_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Old code doesn't find the archive's manifest. It would delete the archive's files."""
@@ -86,7 +86,7 @@ def test_a_tree_that_does_not_know_the_archives_names_is_not_run(
     )
 
 
-def test_a_name_is_looked_up_and_a_link_is_not_followed(
+def test_an_interpreter_name_is_unchanged_and_a_symlink_is_not_resolved(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "python").symlink_to(PROJECT)

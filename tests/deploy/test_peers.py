@@ -36,7 +36,7 @@ def test_an_environment_is_made_once_and_has_a_python_of_its_own(cache, tmp_path
     assert said == ["installing peers-none.txt into an environment of its own"]
 
 
-def test_what_cannot_be_installed_is_told_in_the_tools_words(cache, tmp_path) -> None:
+def test_the_error_of_a_failed_installation_contains_the_output_of_uv(cache, tmp_path) -> None:
     lock = tmp_path / "peers-broken.txt"
     lock.write_text("no requirement at all!\n")
 
@@ -101,7 +101,7 @@ def test_a_library_that_is_not_the_listed_one_is_refused(cache, peer) -> None:
     assert not list(cache.glob("*/.complete"))
 
 
-def test_a_service_that_ends_at_once_is_told_with_its_last_words(tmp_path) -> None:
+def test_a_service_that_exits_at_start_is_reported_with_its_last_log_line(tmp_path) -> None:
     home = Home(tmp_path / "home")
     home.create()
     command = ("/bin/sh", "-c", "echo no room; exit 3")

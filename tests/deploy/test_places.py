@@ -111,7 +111,7 @@ def test_postgres_starts_in_a_home_below_a_closed_directory(tmp_path, place) -> 
 
 
 @AS_ROOT
-def test_a_closed_clone_runs_one_copy_of_the_programs_per_machine(
+def test_homes_of_a_private_clone_share_one_copy_of_the_postgres_programs(
     tmp_path, shared, closed_programs
 ) -> None:
     before = os.umask(0o077)
@@ -131,7 +131,7 @@ def test_a_closed_clone_runs_one_copy_of_the_programs_per_machine(
 
 
 @AS_ROOT
-def test_an_incomplete_copy_is_made_again(shared, closed_programs) -> None:
+def test_an_incomplete_copy_of_the_postgres_programs_is_replaced(shared, closed_programs) -> None:
     copy = postgres_programs.ensure()
     (copy / "postgres").unlink()
 
@@ -141,7 +141,7 @@ def test_an_incomplete_copy_is_made_again(shared, closed_programs) -> None:
 
 
 @AS_ROOT
-def test_without_any_reachable_directory_start_and_doctor_name_the_account_and_a_way_out(
+def test_start_and_doctor_report_that_postgres_cannot_reach_its_programs(
     tmp_path, shared, closed_programs
 ) -> None:
     shared.mkdir()
@@ -169,7 +169,7 @@ def test_programs_that_cannot_be_run_are_a_failing_row(tmp_path, monkeypatch) ->
     assert row.repair == "unset INVENTORY_POSTGRES_BIN && inventory up --detach"
 
 
-def test_an_initdb_that_was_killed_leaves_nothing_in_the_way(tmp_path) -> None:
+def test_postgres_starts_after_an_interrupted_initdb(tmp_path) -> None:
     context = context_of(tmp_path / "home")
     for half in (context.home.postgres, context.home.path / ".postgres-new"):
         (half / "base").mkdir(parents=True)
@@ -180,7 +180,9 @@ def test_an_initdb_that_was_killed_leaves_nothing_in_the_way(tmp_path) -> None:
 
 
 @pytest.mark.parametrize("variables", [{"LC_ALL": "C", "LANG": "C"}, {"HOME": "/proc"}, {}])
-def test_the_environment_decides_nothing(tmp_path, monkeypatch, variables) -> None:
+def test_postgres_starts_with_any_home_and_locale_variables(
+    tmp_path, monkeypatch, variables
+) -> None:
     for name in ("HOME", "LANG", "LC_ALL", "LC_CTYPE"):
         monkeypatch.delenv(name, raising=False)
     for name, value in variables.items():

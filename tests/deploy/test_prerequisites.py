@@ -48,7 +48,7 @@ def test_root_installs_a_missing_program(programs) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root installs")
-def test_a_failed_installation_says_what_apt_said(programs) -> None:
+def test_the_error_of_a_failed_installation_contains_the_output_of_apt(programs) -> None:
     write(programs, "apt-get", "echo no network >&2; exit 100")
 
     with pytest.raises(MissingPrerequisite, match="no network"):
@@ -126,7 +126,9 @@ def test_parts_that_differ_from_the_list_are_named(programs, monkeypatch, tmp_pa
     assert refused.value.repair.startswith("make artifacts-list")
 
 
-def test_the_list_is_written_from_what_maven_gives(programs, monkeypatch, tmp_path) -> None:
+def test_the_checksum_list_is_written_from_the_files_of_maven(
+    programs, monkeypatch, tmp_path
+) -> None:
     out = 'for word in "$@"; do case $word in -Dout=*) out=${word#-Dout=};; esac; done\n'
     made = "/bin/mkdir -p $out/libs $out/plugins/p; printf a > $out/libs/a.jar; printf b > $out/"
     write(programs, MAVEN.name, f"{out}{made}plugins/p/b.jar")
@@ -137,7 +139,7 @@ def test_the_list_is_written_from_what_maven_gives(programs, monkeypatch, tmp_pa
     assert sorted(fetch.read_list()) == ["libs/a.jar", "plugins/p/b.jar"]
 
 
-def test_a_program_that_was_asked_for_is_told_with_its_place() -> None:
+def test_the_prerequisites_command_prints_the_path_of_a_program() -> None:
     command = [sys.executable, "-m", "deploy.artifacts.prerequisites", "setpriv"]
 
     told = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=True).stdout  # noqa: S603 -- our own module
@@ -145,7 +147,7 @@ def test_a_program_that_was_asked_for_is_told_with_its_place() -> None:
     assert told.startswith("setpriv: /")
 
 
-def test_mavens_own_words_are_told_when_it_fails(programs, tmp_path) -> None:
+def test_the_error_of_a_failed_download_contains_the_output_of_maven(programs, tmp_path) -> None:
     write(programs, MAVEN.name, "echo cannot resolve; exit 1")
 
     with pytest.raises(StackError, match="cannot resolve"):

@@ -18,7 +18,7 @@ def test_a_child_that_ignores_the_signal_is_killed_after_the_grace(home: Home) -
     assert child.wait(60) == -signal.SIGKILL
 
 
-def test_a_reused_pid_is_somebody_else(home: Home) -> None:
+def test_a_reused_pid_is_not_the_same_process(home: Home) -> None:
     child = spawn(SLEEP, environment=dict(os.environ), directory=home.path, log=home.log_of("s"))
     mine = identify(child.pid)
 

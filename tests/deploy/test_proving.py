@@ -27,7 +27,7 @@ def test_a_proof_is_due_from_its_hour_on() -> None:
     assert not is_due(AT_THREE, HOUR, AT_THREE)
 
 
-def test_a_missed_proof_is_made_up_for_at_any_hour() -> None:
+def test_a_missed_proof_is_due_at_any_hour() -> None:
     afternoon = AT_THREE + 12 * 3600
 
     assert is_due(afternoon, HOUR, AT_THREE - 1)
@@ -64,7 +64,7 @@ def test_an_empty_hour_turns_proofs_off(
 
 
 @pytest.mark.parametrize("text", ["-1", "24", "three"])
-def test_another_hour_is_refused(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+def test_an_invalid_proof_hour_is_refused(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.setenv("INVENTORY_PROOF_HOUR", text)
     with pytest.raises(ValidationError):
         ProofSettings()

@@ -27,7 +27,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
     return found
 
 
-def test_only_what_was_put_aside_is_deleted_and_only_on_request(home: Home) -> None:
+def test_prune_deletes_only_former_data_and_only_with_yes(home: Home) -> None:
     asked = CliRunner().invoke(app, ["prune"])
     assert isinstance(asked.exception, StackError)
     assert asked.exception.repair == prune.PRUNE
@@ -44,7 +44,7 @@ def test_only_what_was_put_aside_is_deleted_and_only_on_request(home: Home) -> N
     assert (home.path / "former" / "generation-1").is_dir()  # the next generation needs its number
 
 
-def test_a_full_disk_without_another_one_is_repaired_by_what_can_be_deleted(home: Home) -> None:
+def test_the_repair_of_a_full_disk_without_a_second_disk_is_prune(home: Home) -> None:
     assert room.repair(home, None, free=1 << 30) == AGAIN
 
     prune.prune(home)

@@ -20,7 +20,7 @@ from deploy.stack.home import Home
 from inventory.revision import LOGIC_REVISION
 
 
-def test_where_nothing_was_published_the_group_is_given_nothing() -> None:
+def test_commit_without_published_records_commits_no_offsets() -> None:
     said: list[str] = []
 
     commit("127.0.0.1:1", {0: 0, 1: 0}, said.append)
@@ -45,7 +45,7 @@ def test_a_broker_that_has_just_started_is_waited_for(monkeypatch: pytest.Monkey
     ("code", "patience_s"),
     [(KafkaError.NOT_COORDINATOR, -1.0), (KafkaError.GROUP_AUTHORIZATION_FAILED, 30.0)],
 )
-def test_not_for_ever_and_not_for_any_reason(
+def test_broker_requests_are_not_retried_after_the_timeout_or_for_other_errors(
     monkeypatch: pytest.MonkeyPatch, code: int, patience_s: float
 ) -> None:
     monkeypatch.setattr("deploy.revisions.members._WAIT_S", patience_s)
@@ -100,7 +100,7 @@ def a_home_whose_changelogs_have_state(
     return settings
 
 
-def test_a_refused_publication_leaves_the_number_to_the_rules_of_its_state(
+def test_a_refused_publication_does_not_claim_the_revision_number(
     settings: Connections, tmp_path: Path
 ) -> None:
     with pytest.raises(StackError, match="has its own state already, next offsets"):
@@ -109,7 +109,7 @@ def test_a_refused_publication_leaves_the_number_to_the_rules_of_its_state(
     shadow.claim(Home(settings.home), LOGIC_REVISION, tmp_path / "tree", "rules of the state")
 
 
-def test_other_rules_of_a_revision_that_does_not_decide_are_deleted_first(
+def test_publish_advises_to_delete_state_that_other_rules_wrote(
     settings: Connections, tmp_path: Path
 ) -> None:
     shadow.claim(Home(settings.home), LOGIC_REVISION, tmp_path, "others")
@@ -120,7 +120,7 @@ def test_other_rules_of_a_revision_that_does_not_decide_are_deleted_first(
     assert refused.value.repair == f"inventory revision retire {LOGIC_REVISION} --delete"
 
 
-def test_nobody_is_sent_to_delete_other_rules_that_decide(
+def test_publish_does_not_advise_to_delete_the_deciding_revision(
     settings: Connections, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(publishing, "active", lambda _: LOGIC_REVISION)

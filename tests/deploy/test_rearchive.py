@@ -50,7 +50,7 @@ def refusal(*options: str) -> StackError:
     return refused
 
 
-def test_it_is_put_aside_and_begins_again_each_time(archive: Path) -> None:
+def test_rearchive_moves_the_archive_away_each_time_it_runs(archive: Path) -> None:
     history = generate(seed=1, records=40)
     before = Manifest(archive).all_files()
 
@@ -64,7 +64,7 @@ def test_it_is_put_aside_and_begins_again_each_time(archive: Path) -> None:
         assert archived(archive, history).all_files() == before
 
 
-def test_it_is_asked_for_and_there_is_something_to_put_aside(archive: Path) -> None:
+def test_rearchive_requires_yes_and_a_nonempty_archive(archive: Path) -> None:
     unasked = refusal()
     assert unasked.repair == COMMAND
     assert Manifest(archive).all_files()
@@ -74,7 +74,7 @@ def test_it_is_asked_for_and_there_is_something_to_put_aside(archive: Path) -> N
     assert "nothing is archived yet" in str(refusal("--yes"))
 
 
-def test_an_archiver_that_goes_on_keeps_its_archive(archive: Path) -> None:
+def test_rearchive_is_refused_while_an_archiver_holds_the_lock(archive: Path) -> None:
     with only_archiver(archive):
         refused = refusal("--yes")
 
@@ -111,7 +111,7 @@ def test_a_running_archiver_gives_its_lock_to_the_command(
 
 
 @pytest.mark.parametrize("made_again", [False, True])
-def test_a_lock_that_went_aside_with_its_archive_locks_nothing(
+def test_a_lock_file_that_was_moved_with_its_archive_locks_nothing(
     archive: Path, monkeypatch: pytest.MonkeyPatch, *, made_again: bool
 ) -> None:
     flock = fcntl.flock

@@ -38,7 +38,7 @@ def test_a_silent_process_is_restarted_after_its_limit_and_not_before() -> None:
     assert watch.reason == "no answer for 20 s"
 
 
-def test_one_answer_and_an_unknown_one_begin_the_count_again() -> None:
+def test_an_answer_or_an_unknown_answer_resets_the_silence_limit() -> None:
     watch = RepairRule(silent_s=20.0)
 
     found = looks(
@@ -58,7 +58,7 @@ def test_a_suspended_process_is_continued_and_restarted_if_that_does_not_help() 
     assert found == [NONE, NONE, CONTINUE, NONE, NONE, RESTART]
 
 
-def test_an_observer_that_was_held_up_itself_blames_nobody() -> None:
+def test_a_delayed_check_does_not_count_as_silence_of_the_process() -> None:
     watch = RepairRule(silent_s=20.0)
 
     assert looks(watch, (0, False, True), (500, False, False)) == [NONE, NONE]
@@ -135,7 +135,7 @@ def test_a_probe_that_fails_itself_restarts_nothing_and_ends_no_thread(
     assert supervisor.runtime.services["web"].repairs == 0
 
 
-def test_a_suspended_service_goes_on(home: Home, supervisor: Supervisor) -> None:
+def test_the_repair_thread_resumes_a_suspended_service(home: Home, supervisor: Supervisor) -> None:
     process = serving(home, supervisor, answers=True)
     os.kill(process.pid, signal.SIGSTOP)
     assert wait_until(lambda: suspended(process), timeout_s=60)
@@ -160,7 +160,7 @@ def test_a_service_that_a_person_holds_is_left_alone(home: Home, supervisor: Sup
     assert supervisor.runtime.services["web"].repairs == 0
 
 
-def test_the_supervisor_answers_what_its_file_does_not_say(
+def test_read_runtime_returns_the_live_report_of_the_supervisor(
     home: Home, supervisor: Supervisor
 ) -> None:
     write_runtime(home, supervisor.runtime)

@@ -69,9 +69,7 @@ def until(condition: Any) -> None:
     assert wait_until(condition, timeout_s=120)
 
 
-def test_workers_come_and_go_while_the_others_keep_their_processes(
-    home: Home, stack: Stack
-) -> None:
+def test_scaling_does_not_restart_the_other_workers(home: Home, stack: Stack) -> None:
     write_requested(home, RequestedState(2))
     until(lambda: stack.has("worker-1", "worker-2"))
     kept = [stack.supervisor.pid_of(name) for name in ("worker-1", "worker-2")]
@@ -101,9 +99,7 @@ def test_a_worker_that_comes_back_gets_its_port_again(home: Home, stack: Stack) 
     assert len(set(ports[0].values())) == 2
 
 
-def test_a_wish_that_nobody_can_read_leaves_the_workers_as_they_are(
-    home: Home, stack: Stack
-) -> None:
+def test_an_unreadable_wanted_file_changes_no_worker(home: Home, stack: Stack) -> None:
     write_requested(home, RequestedState(1))
     until(lambda: stack.has("worker-1"))
     pid = stack.supervisor.pid_of("worker-1")
@@ -114,7 +110,9 @@ def test_a_wish_that_nobody_can_read_leaves_the_workers_as_they_are(
     assert stack.supervisor.pid_of("worker-1") == pid
 
 
-def test_an_asked_restart_is_no_crash_and_comes_once(home: Home, stack: Stack) -> None:
+def test_a_requested_restart_runs_once_and_is_not_counted_as_a_crash(
+    home: Home, stack: Stack
+) -> None:
     write_requested(home, RequestedState(2))
     until(lambda: stack.has("worker-1", "worker-2"))
     first, other = (stack.supervisor.pid_of(name) for name in ("worker-1", "worker-2"))
@@ -134,7 +132,11 @@ def test_an_asked_restart_is_no_crash_and_comes_once(home: Home, stack: Stack) -
 
 
 @pytest.mark.parametrize("is_seen", [True, False])
-def test_a_wish_that_was_deleted_is_counted_on(home: Home, stack: Stack, is_seen: bool) -> None:  # noqa: FBT001 -- a case
+def test_requested_restarts_work_after_the_wanted_file_was_deleted(
+    home: Home,
+    stack: Stack,
+    is_seen: bool,  # noqa: FBT001 -- a case
+) -> None:
     def restarts() -> int:
         return read_runtime(home).services["worker-1"].asked_restarts
 
@@ -155,7 +157,7 @@ def test_a_wish_that_was_deleted_is_counted_on(home: Home, stack: Stack, is_seen
     again(3)
 
 
-def test_what_is_paused_stays_away_until_it_is_wanted_again(home: Home, stack: Stack) -> None:
+def test_a_paused_worker_starts_only_after_the_pause_is_removed(home: Home, stack: Stack) -> None:
     write_requested(home, RequestedState(2))
     until(lambda: stack.has("worker-1", "worker-2"))
     stack.supervisor.mark_ready("worker-1")
@@ -180,7 +182,7 @@ def test_what_is_paused_stays_away_until_it_is_wanted_again(home: Home, stack: S
     assert read_runtime(home).services["worker-1"].restarts == 0
 
 
-def test_a_worker_that_is_kept_away_leaves_its_group_once_its_process_has_ended(
+def test_a_paused_worker_leaves_its_group_after_its_process_has_ended(
     home: Home, stack: Stack
 ) -> None:
     write_requested(home, RequestedState(2))
@@ -197,7 +199,7 @@ def test_a_worker_that_is_kept_away_leaves_its_group_once_its_process_has_ended(
         until(lambda: stack.has("worker-1", "worker-2"))
 
 
-def test_a_paused_worker_that_is_wanted_no_more_goes(home: Home, stack: Stack) -> None:
+def test_scaling_down_removes_a_paused_worker(home: Home, stack: Stack) -> None:
     write_requested(home, RequestedState(2))
     until(lambda: stack.has("worker-1", "worker-2"))
     write_requested(home, RequestedState(2).without("worker-2"))
@@ -209,9 +211,7 @@ def test_a_paused_worker_that_is_wanted_no_more_goes(home: Home, stack: Stack) -
     until(lambda: stack.has("worker-1"))
 
 
-def test_a_killed_worker_is_counted_and_one_between_two_lives_can_go(
-    home: Home, stack: Stack
-) -> None:
+def test_a_worker_that_waits_for_its_restart_can_be_removed(home: Home, stack: Stack) -> None:
     write_requested(home, RequestedState(2))
     until(lambda: stack.has("worker-1", "worker-2"))
     for crash in (1, 2, 3):
@@ -224,7 +224,9 @@ def test_a_killed_worker_is_counted_and_one_between_two_lives_can_go(
     until(lambda: stack.has("worker-1"))
 
 
-def test_what_does_not_listen_is_killed(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_service_that_ignores_sigterm_is_killed(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("deploy.stack.supervisor.GRACE_S", 0.2)
     supervisor = Supervisor(home, Runtime())
     loop = threading.Thread(target=supervisor.run)
@@ -371,6 +373,6 @@ def test_a_rebuild_that_paused_meanwhile_is_not_undone(
 
 
 @pytest.mark.usefixtures("former_pause")
-def test_a_worker_that_was_stopped_before_a_pause_meanwhile_stays_stopped(home: Home) -> None:
+def test_resume_does_not_start_a_worker_that_was_stopped_before_the_pause(home: Home) -> None:
     assert service_commands.resume(home) == ("worker-2",)
     assert read_requested(home) == RequestedState(2, paused=["worker-2"])

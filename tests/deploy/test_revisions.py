@@ -48,14 +48,14 @@ def found(former: Decisions, fresh: Decisions) -> list[tuple[str, str, tuple[str
     ]
 
 
-def test_circumstances_are_no_difference() -> None:
+def test_revision_time_and_offset_are_no_difference_of_decisions() -> None:
     former = side(OURS, A=decision(logic_revision=OURS, as_of_us=5))
     fresh = side(THEIRS, A=decision(logic_revision=THEIRS, as_of_us=9, offset=12))
 
     assert found(former, fresh) == []
 
 
-def test_what_was_answered_on_both_sides_is_no_difference() -> None:
+def test_decisions_closed_in_both_revisions_are_no_difference() -> None:
     former, fresh = (
         side(OURS, A=decision(status="accepted")),
         side(THEIRS, A=decision(status="cancelled")),
@@ -65,7 +65,7 @@ def test_what_was_answered_on_both_sides_is_no_difference() -> None:
     assert found(side(OURS, A=decision(status="accepted")), side(THEIRS)) == []
 
 
-def test_a_decision_differs_by_way_and_names_its_fields() -> None:
+def test_a_difference_has_its_kind_and_the_names_of_its_fields() -> None:
     former = side(OURS, A=decision(), B=decision(), C=decision(status="cancelled"), D=decision())
     fresh = side(THEIRS, A=decision(quantity_units=99, terms=[]), B=decision(status="cancelled"),
                  C=decision())  # fmt: skip
@@ -100,7 +100,7 @@ def test_a_key_decided_at_the_barrier_or_behind_it_has_moved(offset: int, *, mov
     assert found(fresh, former) == [("A", "changed", ("quantity_units",), moved)]
 
 
-def test_what_differs_in_both_looks_differs_although_it_moves() -> None:
+def test_a_moving_key_that_differs_in_both_comparisons_is_a_difference() -> None:
     former = side(OURS, A=decision(offset=500), B=decision(offset=500), C=decision())
     fresh = side(THEIRS, A=decision(quantity_units=99), B=decision(quantity_units=99), C=decision())
     second = Comparison(OURS, THEIRS, BARRIER, equal=1, moving=2, differences=())
@@ -130,7 +130,7 @@ class Scripted(Decisions):
 @pytest.mark.parametrize(
     ("at_first", "lasting"), [({"quantity_units": 98}, ["A", "B"]), ({"terms": []}, ["B"])]
 )
-def test_a_key_lasts_only_if_its_decision_differed_at_both_barriers(
+def test_a_difference_is_confirmed_only_if_it_exists_at_both_barriers(
     at_first: dict[str, Any], lasting: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(progress, "ends", lambda _settings: BARRIER)
@@ -150,7 +150,7 @@ def test_only_records_before_the_barrier_are_missing() -> None:
     assert progress.behind({0: 93}, BARRIER) == 107
 
 
-def test_a_moment_is_included_when_something_later_is() -> None:
+def test_a_partition_is_before_a_moment_until_it_has_a_record_of_that_time() -> None:
     states = {
         number: Progress(9, newest_us, None, streamed=True)
         for number, newest_us in ((0, 99), (1, 100), (2, None))
@@ -160,7 +160,7 @@ def test_a_moment_is_included_when_something_later_is() -> None:
     assert progress._before(99, states, {0, 1}) == []
 
 
-def test_only_standing_decisions_are_taken_over() -> None:
+def test_only_open_and_snoozed_decisions_are_pending() -> None:
     lines = kept("reorder_event", 1)
     taken = Decisions(Connections(), THEIRS)
     for number, line in enumerate(lines):
@@ -174,7 +174,7 @@ def test_only_standing_decisions_are_taken_over() -> None:
     assert (len(reorders), prices) == (len(waiting), [])
 
 
-def test_code_says_which_revision_it_is(tmp_path: Path) -> None:
+def test_code_revision_returns_the_revision_of_a_source_tree(tmp_path: Path) -> None:
     assert Code(PROJECT).revision() == LOGIC_REVISION
     with pytest.raises(StackError, match="not a source tree of this project; nothing was started"):
         Code(tmp_path, python="/bin/false").revision()

@@ -64,7 +64,7 @@ def test_a_disk_below_a_closed_directory_is_passed_over(tmp_path, monkeypatch) -
     assert above in (closed, *closed.parents)
 
 
-def test_a_name_that_is_taken_gets_a_number(tmp_path) -> None:
+def test_a_new_directory_gets_a_number_if_its_name_exists(tmp_path) -> None:
     home = Home(Path("/somewhere/.inventory"))
     first = room.new_in(tmp_path, home)
     first.symlink_to(tmp_path / "gone")

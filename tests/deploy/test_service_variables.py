@@ -83,7 +83,7 @@ def test_a_service_gets_nothing_that_its_settings_do_not_read(service: str) -> N
     )
 
 
-def test_the_search_for_leaks_knows_every_secret_of_the_settings() -> None:
+def test_the_search_for_leaks_covers_every_secret_of_the_settings() -> None:
     found = {
         name.upper()
         for cls in (Connections, WorkerSettings, SinkSettings, WebEnvironment)
@@ -114,7 +114,7 @@ def test_a_process_without_an_entry_gets_no_variable_of_the_stack(stack: Context
 
 
 @pytest.mark.parametrize("service", [name for name in HELD if name in {*APPLICATIONS, "worker"}])
-def test_a_container_holds_the_same_secrets(service: str) -> None:
+def test_a_container_holds_the_same_secrets_as_a_local_process(service: str) -> None:
     environment = compose.document()["services"][process_of(service)]["environment"]
 
     text = " ".join(environment.values())
@@ -135,7 +135,7 @@ def test_a_context_prints_no_secret(stack: Context) -> None:
     assert not any(secret in repr(stack) for secret in stack.secrets.values())
 
 
-def test_commands_in_another_shell_know_the_roles_with_a_second_factor(
+def test_the_environment_file_has_second_factor_roles_and_currency(
     stack: Context, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """`inventory people roles` ends the tokens of a person who gets one of these roles."""

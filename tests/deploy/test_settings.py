@@ -58,14 +58,14 @@ def known() -> set[str]:
     return {*fields(), *BY_THE_COMMAND}
 
 
-def test_the_example_names_every_variable_and_invents_none() -> None:
+def test_the_env_example_has_exactly_the_variables_of_the_settings() -> None:
     text = (PROJECT / ".env.example").read_text(encoding="utf-8")
     named = set(re.findall(r"^#? ?(INVENTORY_[A-Z_]+)=", text, re.MULTILINE))
 
     assert named == known()
 
 
-def test_the_example_shows_the_defaults() -> None:
+def test_the_env_example_shows_the_defaults() -> None:
     text = (PROJECT / ".env.example").read_text(encoding="utf-8")
     shown = dict(re.findall(r"^#(INVENTORY_[A-Z_]+)=(.*)$", text, re.MULTILINE))
     defaults = {name: value for name, value in fields().items() if value is not None}

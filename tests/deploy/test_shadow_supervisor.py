@@ -51,7 +51,7 @@ def daemon(home: Home, tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
         assert running.wait(timeout=60) == 0
 
 
-def test_it_answers_for_itself_and_keeps_its_logs_small(home: Home, daemon) -> None:
+def test_a_shadow_supervisor_answers_queries_and_rotates_its_logs(home: Home, daemon) -> None:
     beside = home_of(home, REVISION)
     grown = beside.log_of("worker-1")
     grown.touch()
@@ -65,7 +65,9 @@ def test_it_answers_for_itself_and_keeps_its_logs_small(home: Home, daemon) -> N
     assert grown.with_suffix(".log.1").exists()
 
 
-def test_a_second_one_is_refused_in_a_line(home: Home, daemon, tmp_path: Path) -> None:
+def test_a_second_shadow_supervisor_is_refused_with_one_line(
+    home: Home, daemon, tmp_path: Path
+) -> None:
     beside = home_of(home, REVISION)
     assert wait_until(lambda: read_runtime(beside).supervisor_pid == daemon.pid, timeout_s=60)
 

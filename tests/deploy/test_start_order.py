@@ -57,7 +57,7 @@ def slow(starting: StartThread, *, is_progressing: bool) -> Service:
     return replace(service, is_progressing=lambda _pid: True) if is_progressing else service
 
 
-def test_a_part_that_is_on_its_way_is_waited_for_as_long_as_it_takes(starting: StartThread) -> None:
+def test_the_start_waits_past_the_limit_for_a_service_with_progress(starting: StartThread) -> None:
     starting._serve(slow(starting, is_progressing=True), time.monotonic())
 
     home = starting.context.home
@@ -66,7 +66,9 @@ def test_a_part_that_is_on_its_way_is_waited_for_as_long_as_it_takes(starting: S
     )
 
 
-def test_another_part_is_given_up_after_its_time(starting: StartThread) -> None:
+def test_the_start_fails_if_a_service_without_progress_exceeds_its_limit(
+    starting: StartThread,
+) -> None:
     with pytest.raises(StackError, match="restoring did not become ready"):
         starting._serve(slow(starting, is_progressing=False), time.monotonic())
 
@@ -117,7 +119,7 @@ def ticks() -> int:
     return identify(os.getpid()).started
 
 
-def test_up_waits_for_a_service_that_is_on_its_way(starting: StartThread) -> None:
+def test_a_second_up_waits_for_a_service_that_is_starting(starting: StartThread) -> None:
     home = starting.context.home
     starting.supervisor.note(phase="ready", supervisor_pid=os.getpid(), supervisor_ticks=ticks())
     service = slow(starting, is_progressing=True)

@@ -63,7 +63,7 @@ def test_a_killed_child_is_started_again_and_counted(home: Home, supervisor: Sup
 
 @pytest.mark.parametrize("ended_by", [signal.SIGKILL, signal.SIGTERM])
 @pytest.mark.parametrize(("serves", "counted"), [(True, [1, 1, 1, 1]), (False, [1, 2, 3, 4])])
-def test_only_what_did_not_serve_is_started_later_each_time(
+def test_the_restart_delay_grows_only_if_the_service_was_never_ready(
     home: Home,
     supervisor: Supervisor,
     monkeypatch: pytest.MonkeyPatch,
@@ -92,9 +92,7 @@ def test_only_what_did_not_serve_is_started_later_each_time(
     assert wait_until(lambda: asked == counted, timeout_s=60)
 
 
-def test_what_a_person_restarts_has_no_last_exit_any_more(
-    home: Home, supervisor: Supervisor
-) -> None:
+def test_a_requested_restart_clears_the_last_exit_code(home: Home, supervisor: Supervisor) -> None:
     supervisor.want(service(home, "sleeper", SLEEP))
     assert wait_until(lambda: supervisor.pid_of("sleeper") is not None, timeout_s=60)
     os.kill(supervisor.pid_of("sleeper") or 0, signal.SIGKILL)
@@ -117,7 +115,7 @@ def test_what_a_person_restarts_has_no_last_exit_any_more(
         (StopReason.PAUSE, "leaves"),
     ],
 )
-def test_a_service_that_stays_away_gets_another_signal(
+def test_a_released_or_paused_service_gets_its_leave_signal(
     home: Home, supervisor: Supervisor, reason: StopReason, told: str
 ) -> None:
     supervisor.want(
@@ -134,7 +132,7 @@ def test_a_service_that_stays_away_gets_another_signal(
     assert wait_until(lambda: lines(other)[1:2] == ["comes back"], timeout_s=60)
 
 
-def test_a_full_disk_ends_nothing_that_runs(
+def test_a_full_disk_does_not_stop_the_supervisor(
     home: Home, supervisor: Supervisor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tried = threading.Event()
@@ -159,7 +157,7 @@ def test_a_full_disk_ends_nothing_that_runs(
     supervisor.note(error="")
 
 
-def test_stopping_ends_every_child_and_says_so(home: Home) -> None:
+def test_stopping_the_supervisor_ends_and_records_every_child(home: Home) -> None:
     supervisor = Supervisor(home, Runtime())
     loop = threading.Thread(target=supervisor.run)
     loop.start()

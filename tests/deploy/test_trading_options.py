@@ -39,7 +39,7 @@ def test_a_wrong_option_is_named_with_the_expected_form(
     assert told in " ".join(capsys.readouterr().err.split())
 
 
-def test_the_command_offers_what_the_simulator_knows() -> None:
+def test_the_simulate_command_offers_the_scenarios_and_sizes_of_the_simulator() -> None:
     assert tuple(SCENARIOS) == trading.SCENARIOS
     assert set(trading._FORMER_SCENARIOS) == set(ALIASES)
     assert set(trading._SIZES) < set(SIZES)

@@ -70,7 +70,7 @@ def home(tmp_path, monkeypatch: pytest.MonkeyPatch) -> Home:
     return found
 
 
-def test_status_says_which_part_did_not_answer(home, capsys) -> None:
+def test_status_reports_each_service_that_did_not_answer(home, capsys) -> None:
     found = status.collect(home, observe.observe(home))
     show_status(found)
     shown = capsys.readouterr().out
@@ -116,7 +116,7 @@ def test_status_asks_connect_nothing_while_its_broker_is_away(home: Home) -> Non
     assert found["unanswered"]["connector"] == "kafka is in state 'gone'"
 
 
-def test_a_silent_broker_costs_one_time_limit(home: Home, monkeypatch) -> None:
+def test_status_probes_a_broker_that_does_not_answer_only_once(home: Home, monkeypatch) -> None:
     asked: list[str] = []
 
     def no_answer(address: str) -> bool:
@@ -160,7 +160,7 @@ def test_status_sends_nothing_to_a_suspended_postgres(home: Home) -> None:
             suspended.accept()
 
 
-def test_the_doctor_makes_a_failing_row_of_each(home, monkeypatch) -> None:
+def test_doctor_has_a_failing_row_for_each_check_without_an_answer(home, monkeypatch) -> None:
     # Run only checks without a broker: a Kafka client waits too long for a missing broker.
     asked = (running.workers, running.wal_level, capturing.slot, capturing.identity)
     monkeypatch.setattr(running, "CHECKS", asked)
@@ -188,7 +188,7 @@ def test_the_doctor_makes_a_failing_row_of_each(home, monkeypatch) -> None:
         }
 
 
-def test_a_part_that_looks_well_and_does_not_answer_is_named_by_its_error(
+def test_doctor_shows_the_error_of_a_running_service_that_does_not_answer(
     home, monkeypatch
 ) -> None:
     monkeypatch.setattr(running, "CHECKS", (running.wal_level,))
@@ -217,7 +217,7 @@ def test_nothing_else_is_repaired_before_a_full_disk() -> None:
     }
 
 
-def test_a_stack_that_ends_while_it_is_asked_is_reported_all_the_same(home, monkeypatch) -> None:
+def test_status_reports_a_stack_that_ends_during_the_query(home, monkeypatch) -> None:
     def ended(_home: Home) -> dict[str, str]:
         message = "no stack runs"
         raise StackError(message)

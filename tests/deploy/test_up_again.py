@@ -14,7 +14,7 @@ from deploy.stack.runtime import Runtime, write_runtime
 
 
 @pytest.mark.parametrize("how", [["--detach"], []], ids=["background", "foreground"])
-def test_the_number_of_workers_is_changed(
+def test_up_with_another_worker_count_scales_the_running_stack(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: list[str]
 ) -> None:
     home = Home(tmp_path / "home")

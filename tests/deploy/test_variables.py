@@ -5,7 +5,7 @@ from deploy.variables import KNOWN, refuse_unknown
 from tests.deploy.test_settings import known
 
 
-def test_the_list_has_every_variable_that_a_settings_class_reads() -> None:
+def test_known_variables_include_every_variable_of_a_settings_class() -> None:
     assert known() <= KNOWN
 
 

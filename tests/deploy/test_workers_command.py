@@ -99,7 +99,7 @@ def run(*arguments: str) -> tuple[int, str]:
 
 
 @pytest.mark.usefixtures("runtime")
-def test_the_list_says_who_holds_what() -> None:
+def test_the_workers_command_lists_the_partitions_of_each_worker() -> None:
     code, text = run("workers", "--json")
 
     assert code == 0, text
@@ -136,7 +136,7 @@ def test_a_busy_worker_is_not_shown_as_one_that_holds_nothing(tmp_path, monkeypa
 
 @pytest.mark.usefixtures("runtime")
 @pytest.mark.parametrize("key", [EVEN, ODD])
-def test_a_key_of_any_worker_is_told_with_its_windows(key: str) -> None:
+def test_query_prints_a_key_of_any_worker_with_its_windows(key: str) -> None:
     code, text = run("query", key, "--windows", *PATIENTLY, "--json")
 
     assert code == 0, text
@@ -156,13 +156,13 @@ def test_a_key_of_any_worker_is_told_with_its_windows(key: str) -> None:
 @pytest.mark.parametrize(
     ("key", "problem"), [("bad", "expected LOCATION|SKU"), ("S9|NONE", "no fact of S9|NONE")]
 )
-def test_a_key_that_nobody_has_is_an_error(key: str, problem: str) -> None:
+def test_query_of_a_malformed_or_unknown_key_is_an_error(key: str, problem: str) -> None:
     code, text = run("query", key, *PATIENTLY)
 
     assert (code, problem in text) == (1, True), text
 
 
-def test_a_partition_that_nobody_serves_is_waited_for_and_told(runtime: Runtime, tmp_path) -> None:
+def test_query_waits_for_an_unserved_partition_and_reports_it(runtime: Runtime, tmp_path) -> None:
     del runtime.services["worker-2"]
     write_runtime(Home(tmp_path), runtime)
 
@@ -180,7 +180,7 @@ def test_without_workers_nothing_answers(runtime: Runtime, tmp_path) -> None:
     assert json.loads(run("workers", "--json")[1]) == []
 
 
-def test_scaling_writes_the_wish_and_waits_until_all_is_served(
+def test_scale_writes_the_worker_count_and_waits_for_all_partitions(
     runtime: Runtime, tmp_path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home = Home(tmp_path)
@@ -246,7 +246,7 @@ def supervising(home: Home, runtime: Runtime) -> Iterator[None]:
         thread.join(60)
 
 
-def test_a_worker_is_stopped_and_started_and_nobody_restarts_it_meanwhile(
+def test_a_stopped_worker_cannot_be_restarted_until_it_is_started(
     tmp_path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home = Home(tmp_path)
@@ -269,7 +269,7 @@ def test_a_worker_is_stopped_and_started_and_nobody_restarts_it_meanwhile(
         assert read_requested(home) == RequestedState(2)
 
 
-def test_a_worker_that_was_stopped_stays_so_behind_a_rebuild_and_one_that_was_cut_off(
+def test_a_stopped_worker_remains_stopped_after_a_repeated_rebuild_pause(
     tmp_path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home = Home(tmp_path)
@@ -287,7 +287,7 @@ def test_a_worker_that_was_stopped_stays_so_behind_a_rebuild_and_one_that_was_cu
 
 @pytest.mark.usefixtures("runtime")
 @pytest.mark.parametrize("paused", [["projector", "worker-1"], ["worker-1", "worker-2"]])
-def test_what_a_rebuild_keeps_away_is_started_by_the_rebuild_only(
+def test_worker_commands_are_refused_after_an_interrupted_rebuild(
     tmp_path, paused: list[str]
 ) -> None:
     write_requested(Home(tmp_path), RequestedState(2, paused=paused))
@@ -303,7 +303,7 @@ def test_what_a_rebuild_keeps_away_is_started_by_the_rebuild_only(
 @pytest.mark.parametrize(
     "content", ["", "[]", "{}", '{"workers": "two"}', '{"workers": 0}', '{"fleet": 2}']
 )
-def test_a_wish_that_nobody_can_read_is_told_with_its_file(tmp_path, content: str) -> None:
+def test_the_error_about_an_unreadable_wanted_file_names_the_file(tmp_path, content: str) -> None:
     file = tmp_path / "wanted.json"
     file.write_text(content)
 
@@ -315,7 +315,7 @@ def test_a_wish_that_nobody_can_read_is_told_with_its_file(tmp_path, content: st
 
 
 @pytest.mark.usefixtures("runtime")
-def test_what_cannot_be_restarted_is_refused() -> None:
+def test_restart_is_refused_without_a_known_worker_or_rolling() -> None:
     assert "expected the name of a worker, or --rolling" in run("workers", "restart")[1]
     assert (
         "expected the name of a worker, or --rolling"
@@ -324,7 +324,7 @@ def test_what_cannot_be_restarted_is_refused() -> None:
     assert "no worker 'worker-9'" in run("workers", "restart", "worker-9")[1]
 
 
-def test_a_comparison_without_a_stack_is_no_difference(
+def test_verify_without_a_stack_exits_with_2(
     tmp_path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("INVENTORY_HOME", str(tmp_path))
@@ -338,7 +338,9 @@ def test_a_comparison_without_a_stack_is_no_difference(
     assert "error: no stack runs" in capsys.readouterr().err
 
 
-def test_without_a_stack_the_commands_say_so(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_worker_commands_without_a_stack_report_that_there_is_none(
+    tmp_path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("INVENTORY_HOME", str(tmp_path))
     write_json(Home(tmp_path).path / "wanted.json", {"workers": 2, "restarts": {}})
 

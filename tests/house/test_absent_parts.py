@@ -115,7 +115,7 @@ def found_in(pattern: str, *kinds: str) -> list[str]:
 
 
 @pytest.mark.parametrize("part", MODULES)
-def test_no_module_imports_an_absent_part(part: str) -> None:
+def test_no_module_imports_a_package_that_asvs_md_calls_absent(part: str) -> None:
     found = [
         f"{name(path)} imports {imported}"
         for path in python_files(*PACKAGES)
@@ -127,12 +127,12 @@ def test_no_module_imports_an_absent_part(part: str) -> None:
 
 
 @pytest.mark.parametrize("part", IN_TEMPLATES)
-def test_no_template_has_an_absent_part(part: str) -> None:
+def test_no_template_has_a_feature_that_asvs_md_calls_absent(part: str) -> None:
     assert found_in(IN_TEMPLATES[part], "*.html") == []
 
 
 @pytest.mark.parametrize("part", IN_SCRIPTS)
-def test_no_script_has_an_absent_part(part: str) -> None:
+def test_no_script_has_a_feature_that_asvs_md_calls_absent(part: str) -> None:
     vendored = {path.name for path in (PROJECT / "webui/static/vendor").rglob("*.js")}
     exempt = vendored if part in NOT_OF_VENDORED else set()
 
@@ -142,11 +142,11 @@ def test_no_script_has_an_absent_part(part: str) -> None:
 
 
 @pytest.mark.parametrize("part", IN_PYTHON)
-def test_no_view_has_an_absent_part(part: str) -> None:
+def test_no_python_module_of_webui_has_a_feature_that_asvs_md_calls_absent(part: str) -> None:
     assert found_in(IN_PYTHON[part], "*.py") == []
 
 
-def test_the_searches_find_what_they_look_for() -> None:
+def test_the_searches_for_absent_features_detect_planted_examples() -> None:
     planted = '<p style="x" onclick="y">{{ a|safe }}</p><script>z()</script><iframe>'
     kinds = ("text that is not escaped", "an inline script", "an inline handler or style")
 
@@ -166,7 +166,7 @@ def test_only_named_modules_of_services_send_requests() -> None:
     assert found == OUTGOING.keys()
 
 
-def test_patterns_are_literals_of_the_sources() -> None:
+def test_regular_expressions_are_literals_except_in_listed_modules() -> None:
     verbs = {"compile", "match", "search", "fullmatch", "sub", "findall", "split", "finditer"}
     made = {
         name(path)
@@ -193,7 +193,7 @@ def test_browsers_store_scans_recent_items_names_and_two_preferences_only() -> N
     assert all(STORED[file] in text for file, text in users.items())
 
 
-def test_only_the_service_worker_keeps_answers() -> None:
+def test_only_the_service_worker_caches_responses() -> None:
     """The service worker stores files without data, and one list, which the login page deletes."""
     assert {line.partition(":")[0] for line in found_in(r"\bcaches\.", "*.js")} == {
         "service-worker.js"

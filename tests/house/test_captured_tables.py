@@ -35,7 +35,9 @@ def columns_of_page() -> Iterator[tuple[str, list[str]]]:
 
 @pytest.mark.domain("2.6 *")
 @pytest.mark.parametrize("table", CAPTURED, ids=by_name)
-def test_the_page_lists_the_columns_in_order(table: CapturedTable) -> None:
+def test_the_domain_page_lists_the_columns_of_a_captured_table_in_order(
+    table: CapturedTable,
+) -> None:
     listed = [
         column for name, columns in columns_of_page() if name == table.name for column in columns
     ]
@@ -43,7 +45,7 @@ def test_the_page_lists_the_columns_in_order(table: CapturedTable) -> None:
     assert listed == [name for name, _ in table.columns]
 
 
-def test_every_list_of_tables_has_the_captured_ones() -> None:
+def test_every_list_of_captured_tables_is_complete() -> None:
     names = {table.name for table in CAPTURED}
 
     lists = {
@@ -87,7 +89,7 @@ def test_the_second_model_reads_columns_of_the_table(table: CapturedTable) -> No
     assert second_model.TABLES[table.name].keys() <= known
 
 
-def test_the_limits_have_each_required_column_and_each_choice() -> None:
+def test_the_limit_tests_cover_each_required_column_and_each_choice() -> None:
     columns = [
         ((table, name), column)
         for table, found in second_model.TABLES.items()

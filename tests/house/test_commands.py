@@ -172,14 +172,14 @@ def test_a_wrong_argument_is_named_with_the_expected_form(
         (("fly",), "No such command 'fly'"),
     ],
 )
-def test_what_the_parser_refuses_is_named_too(arguments, told) -> None:
+def test_errors_of_the_argument_parser_name_the_wrong_argument(arguments, told) -> None:
     result = CliRunner().invoke(app, arguments)
 
     assert result.exit_code == 2
     assert told in " ".join(re.sub("[│╭╮╰╯─]", " ", result.stderr).split())
 
 
-def test_the_command_line_starts_without_the_parts_that_commands_call() -> None:
+def test_the_command_line_starts_without_importing_heavy_packages() -> None:
     loaded = run(sys.executable, "-c", "import deploy.cli.main, sys; print(*sys.modules)").stdout
 
     assert HEAVY.isdisjoint(loaded.split())

@@ -33,7 +33,7 @@ def lines(whole: Coverage) -> list[int]:
     return sorted(whole.get_data().lines("module.py") or ())
 
 
-def test_a_file_that_is_renamed_while_it_is_read_ends_nothing(tmp_path: Path) -> None:
+def test_combining_coverage_skips_a_file_that_is_renamed_meanwhile(tmp_path: Path) -> None:
     for line, name in enumerate(("one", "two"), 1):
         measured(tmp_path, name, line)
     (tmp_path / "data.vm.pid7.Xgone").symlink_to(tmp_path / "renamed meanwhile")
@@ -43,7 +43,7 @@ def test_a_file_that_is_renamed_while_it_is_read_ends_nothing(tmp_path: Path) ->
     assert lines(whole) == [1, 2]
 
 
-def test_a_child_that_ends_late_counts(tmp_path: Path) -> None:
+def test_coverage_of_a_child_process_that_ends_late_is_included(tmp_path: Path) -> None:
     measured(tmp_path, "early", 1)
 
     whole = combined(LateChild(str(tmp_path / "data"), config_file=False), tmp_path)

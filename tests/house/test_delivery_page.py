@@ -38,7 +38,7 @@ def test_every_crash_point_names_a_test_that_exists() -> None:
     assert missing == {}
 
 
-def test_the_page_says_what_every_exit_code_of_a_worker_means() -> None:
+def test_the_delivery_page_explains_every_exit_code_of_a_worker() -> None:
     page = (PROJECT / "docs/delivery.md").read_text(encoding="utf-8")
 
     assert sorted(map(int, _CODE.findall(page))) == sorted(ExitCode)

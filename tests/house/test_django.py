@@ -59,7 +59,7 @@ def test_cookies_behind_tls_are_bound_to_their_host() -> None:
     ]
 
 
-def test_behind_tls_requests_are_redirected_and_browsers_stay_for_a_year() -> None:
+def test_requests_behind_tls_are_redirected_and_hsts_is_set_for_a_year() -> None:
     names = "SECURE_SSL_REDIRECT", "SECURE_HSTS_SECONDS", "SECURE_HSTS_INCLUDE_SUBDOMAINS"
 
     assert shown(*names) == ["True", str(365 * 86_400), "True"]

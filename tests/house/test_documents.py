@@ -151,7 +151,7 @@ def test_every_make_target_and_module_exists(page: Path) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
-def test_every_named_file_and_variable_exists(page: Path) -> None:
+def test_every_file_and_variable_in_the_documentation_exists(page: Path) -> None:
     created = set(NEW_FILE.findall(text_of(page)))
     files = [code for code in inline_code(page) if FILE.match(code) and code not in created]
     variables = set(re.findall(r"\bINVENTORY_[A-Z_]+\b", text_of(page)))

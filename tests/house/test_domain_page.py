@@ -23,7 +23,7 @@ def marks() -> Iterator[tuple[str, Path]]:
                     yield ast.literal_eval(pattern), path
 
 
-def test_every_row_is_held_by_a_test() -> None:
+def test_every_row_of_the_domain_page_has_a_test() -> None:
     patterns = sorted({pattern for pattern, _ in marks()})
 
     unheld = [
@@ -33,7 +33,7 @@ def test_every_row_is_held_by_a_test() -> None:
     assert unheld == []
 
 
-def test_every_mark_speaks_of_a_row() -> None:
+def test_every_domain_mark_of_a_test_names_an_existing_row() -> None:
     rows = row_names()
 
     stale = [
@@ -45,7 +45,7 @@ def test_every_mark_speaks_of_a_row() -> None:
     assert stale == []
 
 
-def test_every_tracker_number_stands_in_the_name_of_a_test() -> None:
+def test_every_tracker_number_is_in_the_name_of_a_test() -> None:
     tests = [
         function.name
         for path in python_files("tests")

@@ -72,7 +72,7 @@ def groups(name: str, data: list[Row]) -> Iterator[tuple[tuple[str, ...], list[R
     assert seen == list(by_id), f"{name}: the page and the data name different vectors"
 
 
-def test_divisions() -> None:
+def test_division_table_of_the_domain_page_equals_the_vectors() -> None:
     found = table("0 divisions")
     name = ""
     for heading, cell, vector in zip(
@@ -86,7 +86,7 @@ def test_divisions() -> None:
         assert numbers(cell) == [vector["result"]]
 
 
-def test_count_rule() -> None:
+def test_count_rule_table_of_the_domain_page_equals_the_vectors() -> None:
     for cells, row in zip(table("2.4 count rule").rows, VECTORS["count_rule"], strict=True):
         place, prose, on_hand, movements, variances = cells
         assert place == row["row"]
@@ -108,7 +108,7 @@ def assert_variances(cell: str, row: Row) -> None:
         assert shown == row["variances"][-len(shown) :]
 
 
-def test_effects() -> None:
+def test_effects_table_of_the_domain_page_equals_the_vectors() -> None:
     rows = VECTORS["effects"]
     assert numbers(table("2.4 effects").heading[0])[-2:] == [5, 2]
     for cells, row in zip(table("2.4 effects").rows, rows[1:], strict=True):
@@ -120,7 +120,7 @@ def test_effects() -> None:
             assert found == row[column][-len(found) :], (cells[0], column)
 
 
-def test_windows() -> None:
+def test_windows_table_of_the_domain_page_equals_the_vectors() -> None:
     for cells, row in zip(table("3.2 windows").rows, VECTORS["windows"], strict=True):
         place, prose, committed, ten, others, on_hand = cells
         assert place == row["row"]
@@ -139,7 +139,7 @@ def test_windows() -> None:
         assert numbers(on_hand) == row["on_hand"]
 
 
-def test_demand() -> None:
+def test_demand_table_of_the_domain_page_equals_the_vectors() -> None:
     found, table_data = table("3.3 demand"), VECTORS["demand"]["ewma"]
     pairs = [numbers(cell.replace(",", " ")) for cell in found.heading[1:]]
     assert pairs == [list(pair) for pair in zip(table_data["sold"], table_data["out"], strict=True)]
@@ -155,7 +155,7 @@ def test_demand() -> None:
     ]
 
 
-def test_the_check_of_tsb() -> None:
+def test_tsb_example_of_the_domain_page_equals_the_vectors() -> None:
     said = re.search(
         r"Check with N = (\d+), sold (.+?): rate (.+?)\s+\(p (.+?); z (.+?)\)", text(), re.DOTALL
     )
@@ -167,7 +167,7 @@ def test_the_check_of_tsb() -> None:
     assert [numbers(said[4]), numbers(said[5])] == [[tsb["p"]], [tsb["z"]]]
 
 
-def test_service_levels_and_economic_order_quantity() -> None:
+def test_service_levels_and_eoq_of_the_domain_page_equal_the_vectors() -> None:
     said = dict(re.findall(r"([\d.]+) %\s+([\d,]{7,})", text()))
     z_micro = {level: int(shown.replace(",", "")) for level, shown in said.items()}
     assert z_micro == VECTORS["service_z_micro"]
@@ -177,7 +177,7 @@ def test_service_levels_and_economic_order_quantity() -> None:
     assert [*given, lot] == list(VECTORS["eoq"].values())
 
 
-def test_levels() -> None:
+def test_levels_table_of_the_domain_page_equals_the_vectors() -> None:
     for cells, rows in groups("5.1 levels", VECTORS["levels"]):
         label, prose, *results = cells
         assert_said(label.replace("`", ""), [rows, VECTORS["service_z_micro"]])
@@ -186,7 +186,7 @@ def test_levels() -> None:
             assert fitted(cell, len(rows)) == [row.get(column) for row in rows], label
 
 
-def test_quantities() -> None:
+def test_quantity_table_of_the_domain_page_equals_the_vectors() -> None:
     for cells, rows in groups("5.2 quantity", VECTORS["quantity"]):
         label, base, reorder_point, target, pack, need, quantity = cells
         assert_said(label, rows)
@@ -206,7 +206,7 @@ def test_quantities() -> None:
         assert flagged[: len(rows)] == ["flags" in row for row in rows]
 
 
-def test_episode() -> None:
+def test_episode_table_of_the_domain_page_equals_the_vectors() -> None:
     found = table("5.3 episode")
     shared = VECTORS["episode_policy"]
     names = ("reorder_point_units", "order_up_to_units", "pack_units", "hysteresis_units")
@@ -225,7 +225,7 @@ def test_episode() -> None:
 PRICED = ("price", "floor", "effective_at", "prior", "cover")
 
 
-def test_prices() -> None:
+def test_price_table_of_the_domain_page_equals_the_vectors() -> None:
     shared = VECTORS["price_policy"]
     assert_said(table("6.2 price").heading[1], shared)
     data = [row for name in PRICED for row in VECTORS[name]]
@@ -250,7 +250,7 @@ def clamps_of(cell: str, size: int) -> list[str]:
     return parts * size if len(parts) == 1 else parts
 
 
-def test_scorecard_and_phantom() -> None:
+def test_scorecard_and_phantom_tables_of_the_domain_page_equal_the_vectors() -> None:
     lead, sample = VECTORS["scorecard"]["lead_time"], VECTORS["scorecard"]["sample"]
     first, second = table("7 scorecard").rows
     assert (lead["ordered"] in first[1], lead["received"].split()[1] in first[1]) == (True, True)
@@ -266,7 +266,7 @@ def test_scorecard_and_phantom() -> None:
     assert f"`phantom_lambda_micro` ({phantom['lambda_micro']:,}" in text()
 
 
-def test_a_changed_number_is_noticed() -> None:
+def test_a_changed_number_on_the_domain_page_is_detected() -> None:
     row = VECTORS["quantity"][9]
     assert_said("Q10 MOQ 50", row)
     with pytest.raises(AssertionError, match="51"):

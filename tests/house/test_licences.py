@@ -69,11 +69,11 @@ def refused(names: set[str], allowed: set[str]) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("lock", ["core.txt", "streams.txt", "webui.txt", "analytics.txt"])
-def test_what_is_shipped_has_an_allowed_licence(lock: str) -> None:
+def test_shipped_packages_have_an_allowed_licence(lock: str) -> None:
     assert refused(locked(lock), PERMISSIVE | OF_ITSELF) == {}
 
 
-def test_what_develops_has_an_allowed_licence() -> None:
+def test_development_packages_have_an_allowed_licence() -> None:
     assert refused(locked("dev.txt"), PERMISSIVE | OF_ITSELF | TOOLS) == {}
 
 

@@ -12,7 +12,7 @@ from tests.house.sources import PACKAGES, name, parsed, python_files
 WITH_LOCALS = {"dict_tracebacks", "RichTracebackFormatter", "rich_traceback"}
 
 
-def test_no_module_asks_for_locals() -> None:
+def test_no_module_enables_local_variables_in_tracebacks() -> None:
     found = [
         f"{name(path)}:{node.lineno}"
         for path in python_files(*PACKAGES)

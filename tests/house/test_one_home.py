@@ -39,7 +39,7 @@ def concepts_named_by(path: Path) -> frozenset[str]:
 
 
 @pytest.mark.parametrize("home", HOMES)
-def test_only_its_home_names_a_concept(home: str) -> None:
+def test_a_code_is_a_literal_only_in_its_defining_module(home: str) -> None:
     # Leave migrations out. They are never changed, so they contain names as texts.
     others = [
         path
@@ -57,13 +57,13 @@ def test_only_its_home_names_a_concept(home: str) -> None:
     )
 
 
-def test_a_planted_name_would_be_found() -> None:
+def test_a_planted_code_literal_is_detected() -> None:
     planted = ast.parse('if policy.replenish_family in ("RS", "RsS"): pass')
 
     assert len([*texts_equal_to(planted, set(FAMILIES))]) == 2
 
 
-def test_the_page_lists_the_signals_in_order() -> None:
+def test_the_domain_page_lists_the_price_signals_in_order() -> None:
     rows = [plain(row[0]).split(" ")[0] for row in table("6.1").rows]
 
     assert tuple(rows) == SIGNALS

@@ -15,7 +15,7 @@ OWNERS = {
 
 
 @pytest.mark.parametrize("pattern", OWNERS)
-def test_one_module_has_the_answer(pattern: str) -> None:
+def test_a_query_or_constant_exists_only_in_its_owning_module(pattern: str) -> None:
     found = [
         name(path)
         for path in python_files(*PACKAGES)

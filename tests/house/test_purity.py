@@ -25,7 +25,7 @@ def offences(tree: ast.Module) -> Iterator[str]:
                 pass
 
 
-def test_the_rules_hold_no_fraction_and_no_hash() -> None:
+def test_the_inventory_package_uses_no_floats_hashes_or_set_iteration() -> None:
     found = [
         f"{name(path)}:{offence}"
         for path in python_files(*PURE)

@@ -6,7 +6,7 @@ from deploy.reference import FOLDER, NAMES, page_of
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_generated_page_is_what_the_code_gives(name: str) -> None:
+def test_a_generated_reference_page_is_up_to_date(name: str) -> None:
     assert (FOLDER / name).read_text(encoding="utf-8") == page_of(name), "run `make docs`"
 
 

@@ -37,7 +37,7 @@ def named(tree: ast.Module) -> Iterator[str]:
             yield from NAMED.findall(node.value)
 
 
-def test_every_name_in_a_statement_is_in_the_contract() -> None:
+def test_every_relation_in_an_sql_statement_is_in_the_contract() -> None:
     found = {
         f"{name(path)}: {relation}"
         for path in users()
@@ -56,7 +56,7 @@ def test_the_contract_lists_only_what_is_used() -> None:
     assert sorted((RELATIONS | FUNCTIONS) - used - built) == []
 
 
-def test_a_planted_name_would_be_found() -> None:
+def test_a_planted_relation_is_detected() -> None:
     planted = ast.parse('"""retail.one"""\nA = f"SELECT FROM app.two WHERE {B}"')
 
     assert [*named(planted)] == ["app.two"]

@@ -49,7 +49,7 @@ def test_no_message_sends_its_reader_to_the_doctor() -> None:
     assert named <= {"deploy/reference.py"}  # the text of a page about exit codes
 
 
-def test_no_row_of_the_doctor_is_repaired_by_looking() -> None:
+def test_no_doctor_row_has_a_repair_that_only_inspects() -> None:
     rows = [
         (file, text)
         for file, text in texts()
@@ -58,13 +58,13 @@ def test_no_row_of_the_doctor_is_repaired_by_looking() -> None:
     assert rows == []
 
 
-def test_only_errors_of_commands_name_a_command_that_looks() -> None:
+def test_only_listed_modules_name_a_command_that_only_inspects() -> None:
     found = {file for file, text in texts() if text.startswith(LOOKING)}
 
     assert found <= MAY_LOOK
 
 
-def test_every_failure_is_caused_by_a_test_or_has_the_reason_why_none_does() -> None:
+def test_every_doctor_failure_is_caused_by_a_test_or_listed_as_an_exception() -> None:
     caused = frozenset().union(*CASES.values())
     parts = (caused, frozenset(ELSEWHERE), frozenset(NOT_CAUSED))
 
@@ -75,7 +75,7 @@ def test_every_failure_is_caused_by_a_test_or_has_the_reason_why_none_does() -> 
         assert f"def {test}(" in (PROJECT / file).read_text(encoding="utf-8")
 
 
-def test_every_exit_code_of_a_worker_is_caused_or_has_the_reason_why_it_is_not() -> None:
+def test_every_worker_exit_code_is_caused_by_a_test_or_listed_as_an_exception() -> None:
     assert CODES.keys() <= CASES.keys()
     assert sorted([*CODES.values(), *CODES_NOT_CAUSED]) == sorted(ExitCode)
 

@@ -74,7 +74,7 @@ def test_a_changed_an_extra_and_a_missing_file_are_refused(tmp_path, monkeypatch
             fetch.verify(tmp_path)
 
 
-def test_no_committed_file_names_a_place_on_somebodys_machine() -> None:
+def test_no_committed_file_has_a_path_of_a_developers_machine() -> None:
     listed = committed_files()
     me = "tests/house/test_supply.py"
     found = [

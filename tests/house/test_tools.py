@@ -22,7 +22,7 @@ COMMANDS = {
 
 
 @pytest.mark.parametrize("tool", COMMANDS)
-def test_a_tool_finds_nothing(tool: str) -> None:
+def test_a_source_checking_tool_reports_nothing(tool: str) -> None:
     path = str(Path(sys.executable).with_name(tool))
     result = subprocess.run(  # noqa: S603 -- a tool of the environment
         [path, *COMMANDS[tool]], cwd=PROJECT, capture_output=True, text=True, check=False
@@ -72,7 +72,7 @@ def test_ruff_refuses_shells_code_from_text_weak_hashes_and_sql_from_text(packag
     assert set(re.findall(r" (S\d{3}) ", found.stdout)) >= REFUSED
 
 
-def test_every_check_runs_ruff_with_these_rules_and_strict_types() -> None:
+def test_the_makefile_check_runs_ruff_security_rules_and_strict_mypy() -> None:
     settings = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]
     lint = settings["ruff"]["lint"]
     turned_off = {rule for rules in lint["per-file-ignores"].values() for rule in rules}

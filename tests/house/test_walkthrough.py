@@ -11,14 +11,14 @@ PAGE = Path(__file__).parents[2] / "docs" / "walkthrough.md"
 NAMES = re.findall(r"`([a-z_.]+):([A-Za-z_.]+)`", PAGE.read_text(encoding="utf-8"))
 
 
-def test_the_walkthrough_names_the_whole_way() -> None:
+def test_the_walkthrough_names_functions_of_every_package() -> None:
     modules = {module.split(".")[0] for module, _ in NAMES}
 
     assert modules == {"inventory", "cdc", "ledger", "streams", "webui", "analytics"}
 
 
 @pytest.mark.parametrize(("module", "name"), NAMES, ids=str)
-def test_every_named_function_exists(module: str, name: str) -> None:
+def test_every_function_of_the_walkthrough_exists(module: str, name: str) -> None:
     found = reduce(getattr, name.split("."), import_module(module))
 
     assert callable(found)

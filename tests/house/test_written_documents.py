@@ -179,7 +179,7 @@ def found() -> set[str]:
     }
 
 
-def test_whoever_writes_a_document_is_known_with_its_schema() -> None:
+def test_every_function_that_writes_a_document_is_listed() -> None:
     assert found() == WRITERS.keys()
 
 

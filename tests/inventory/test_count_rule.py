@@ -39,7 +39,7 @@ def test_opening_counts_are_no_shrink() -> None:
 
 
 @pytest.mark.domain("11.4 Old movement")
-def test_a_movement_older_than_the_opening_count_is_shrink_whatever_the_next_count_is() -> None:
+def test_a_movement_before_the_opening_count_changes_shrink() -> None:
     log = Log(commit_us=at("12:00"))
     log.insert("stock_count", count(1, 10, at("08:00"), kind="opening"))
     log.insert(
@@ -76,7 +76,7 @@ def test_at_most_a_thousand_counts_of_a_day_are_taken() -> None:
         ("vendor_return_damaged", 0, -2),
     ],
 )
-def test_the_reason_of_an_adjustment_decides_the_bucket(
+def test_an_adjustment_reason_selects_on_hand_or_unavailable_units(
     reason: str, on_hand: int, unavailable: int
 ) -> None:
     log = Log(commit_us=at("12:00"))

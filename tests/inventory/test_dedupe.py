@@ -17,7 +17,7 @@ def change(row_id: int, commit_us: int, *, lsn: int = 1, op: str = "c", offset: 
 
 
 @pytest.mark.domain("4 connector re-send", "4 two rows that look alike")
-def test_the_same_table_key_lsn_and_op_are_the_same_change() -> None:
+def test_records_with_equal_table_key_lsn_and_op_are_duplicates() -> None:
     ring, record = Ring(), change(1, START_US)
 
     assert ring.admit(record) is Admission.NEW
@@ -30,7 +30,9 @@ def test_the_same_table_key_lsn_and_op_are_the_same_change() -> None:
 @pytest.mark.parametrize(("age_us", "admission"), [
     (HORIZON_US, Admission.RESENT), (HORIZON_US + 1, Admission.BEFORE_DEDUPE_HORIZON),
 ])  # fmt: skip
-def test_the_ring_remembers_120_seconds_of_commit_time(age_us: int, admission: Admission) -> None:
+def test_the_dedupe_ring_holds_120_seconds_of_commit_time(
+    age_us: int, admission: Admission
+) -> None:
     ring, old = Ring(), change(1, START_US)
     ring.admit(old)
 
@@ -39,7 +41,7 @@ def test_the_ring_remembers_120_seconds_of_commit_time(age_us: int, admission: A
     assert ring.admit(old) is admission
 
 
-def test_the_ring_tells_how_much_time_it_reaches_over() -> None:
+def test_the_dedupe_ring_returns_its_time_span() -> None:
     ring = Ring()
     assert ring.span_us == 0
 
@@ -61,7 +63,7 @@ def test_an_old_record_with_a_new_lsn_is_new() -> None:
 
 
 @pytest.mark.domain("2.2 r *", "11.2 Ring members", "11.2 Heartbeats")
-def test_while_the_snapshot_lasts_nothing_is_forgotten() -> None:
+def test_the_dedupe_ring_drops_no_record_during_a_snapshot() -> None:
     ring = Ring()
     first = change(1, START_US, op="r")
     ring.admit(first)
@@ -78,14 +80,14 @@ def test_while_the_snapshot_lasts_nothing_is_forgotten() -> None:
 @pytest.mark.parametrize(
     "image", ["text", 7, [], {"id": None}, {"id": "1"}, {"id": True}, {"id": 1.0}, {}]
 )
-def test_an_image_that_is_no_row_with_an_integer_id_is_malformed(image: object) -> None:
+def test_an_image_without_an_integer_id_is_malformed(image: object) -> None:
     ring = Ring()
 
     assert ring.admit(replace(change(1, START_US), after=image)) is Admission.MALFORMED
     assert (ring.newest_commit_us, ring.streamed, ring.identities()) == (None, False, ())
 
 
-def test_a_ring_says_how_many_records_it_holds() -> None:
+def test_the_length_of_the_dedupe_ring_is_its_number_of_records() -> None:
     ring = Ring()
     ring.admit(change(1, START_US, lsn=1))
     ring.admit(change(2, START_US + 1, lsn=2))
@@ -97,7 +99,7 @@ def test_a_ring_says_how_many_records_it_holds() -> None:
     assert len(ring) == 1
 
 
-def test_a_ring_says_where_in_the_log_it_begins() -> None:
+def test_the_dedupe_ring_returns_the_offset_to_replay_from() -> None:
     """The clock is set back by more than the ring's 120 s, and forward again."""
     ring = Ring()
     assert ring.replayed_from(7) == 7
@@ -112,7 +114,7 @@ def test_a_ring_says_where_in_the_log_it_begins() -> None:
 
 
 @pytest.mark.parametrize(("second_us", "begins"), [(0, 8), (1, 0), (HORIZON_US + 9, 0)])
-def test_a_ring_with_a_row_that_came_again_later_is_replayed_from_the_beginning(
+def test_a_ring_with_a_later_copy_of_a_snapshot_row_is_replayed_from_offset_0(
     second_us: int, begins: int
 ) -> None:
     """Within 120 s of the second copy, a replay from offset 8 would take this copy for new."""
@@ -130,7 +132,7 @@ def test_a_ring_with_a_row_that_came_again_later_is_replayed_from_the_beginning(
     assert ring.replayed_from(12) == 11
 
 
-def test_a_member_that_came_before_what_is_replayed_moves_the_ring_on() -> None:
+def test_a_resent_record_before_the_replay_advances_the_dedupe_ring() -> None:
     """No first copy is replayed. A snapshot row (`r`) counts as later than its first copy."""
     ring = Ring()
     ring.replay(change(1, START_US, lsn=5))
@@ -143,7 +145,7 @@ def test_a_member_that_came_before_what_is_replayed_moves_the_ring_on() -> None:
     assert (ring.highest_lsn, ring.identities()) == (8, ())
 
 
-def test_a_restored_ring_judges_like_the_first_one() -> None:
+def test_a_restored_dedupe_ring_gives_the_same_verdicts() -> None:
     ring, again = Ring(), Ring()
     for row_id in range(5):
         ring.admit(change(row_id, START_US + row_id * HORIZON_US // 3, lsn=row_id))
@@ -161,7 +163,9 @@ def test_a_restored_ring_judges_like_the_first_one() -> None:
     ]
 
 
-def test_too_many_members_break_an_invariant(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_records_in_the_dedupe_ring_raise_broken_invariant(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(dedupe, "MOST_MEMBERS", 3)
     ring = Ring()
     ring.admit(change(0, START_US))

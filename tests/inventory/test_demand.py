@@ -47,7 +47,7 @@ def learnt(sold_and_out: list[tuple[int, int]], rules: Rules) -> list[Demand]:
 
 
 @pytest.mark.domain("3.3 demand *", "1 rate, deviation*")
-def test_the_ewma_follows_the_table() -> None:
+def test_the_ewma_rate_matches_the_table_in_domain_md() -> None:
     table = VECTORS["demand"]["ewma"]
     rules = replace(HALF_DAY, trading_windows=table["trading_windows"])
 
@@ -63,7 +63,7 @@ def test_the_ewma_follows_the_table() -> None:
 
 
 @pytest.mark.domain("3.3 demand *")
-def test_the_reference_model_learns_the_same() -> None:
+def test_the_second_model_computes_the_same_ewma_rate() -> None:
     table, demand = VECTORS["demand"]["ewma"], second.Demand(begun=True)
     n = table["trading_windows"]
     for sold, out, obs, rate, mad in zip(
@@ -85,7 +85,7 @@ def test_tsb_lets_the_rate_of_an_item_with_gaps_fall() -> None:
     assert (days[-1].tsb_p_micro, days[-1].tsb_z_micro) == (table["p"], table["z"])
 
 
-def test_the_reference_model_lets_it_fall_alike() -> None:
+def test_the_second_model_computes_the_same_tsb_rate() -> None:
     table, demand, rates = VECTORS["demand"]["tsb"], second.Demand(begun=True), []
     for sold in table["sold"]:
         demand = second.observe(demand, sold * MICRO, {**DEFAULTS, "demand_method": "tsb"})
@@ -94,7 +94,7 @@ def test_the_reference_model_lets_it_fall_alike() -> None:
     assert (demand.p, demand.z) == (table["p"], table["z"])
 
 
-def test_tsb_starts_with_certain_demand_unless_nothing_was_observed() -> None:
+def test_tsb_starts_with_probability_one_only_after_sales() -> None:
     """Sold units of -4 count as no demand: a sale was deleted whose insert had been refused."""
     rules = replace(HALF_DAY, trading_windows=144, is_tsb=True)
 
@@ -105,7 +105,7 @@ def test_tsb_starts_with_certain_demand_unless_nothing_was_observed() -> None:
 
 
 @pytest.mark.domain("11.6 Change of method")
-def test_tsb_starts_from_what_ewma_has_learnt_and_ewma_forgets_it() -> None:
+def test_tsb_starts_from_the_ewma_rate_and_ewma_drops_the_tsb_state() -> None:
     rules = replace(HALF_DAY, trading_windows=144)
     first = learnt([(8, 0)], rules)[0]
     span = (MONDAY_US + DAY_US, MONDAY_US + 2 * DAY_US)
@@ -118,7 +118,7 @@ def test_tsb_starts_from_what_ewma_has_learnt_and_ewma_forgets_it() -> None:
     assert (third.tsb_p_micro, third.tsb_z_micro) == (None, None)
 
 
-def test_days_without_facts_teach_the_same_in_one_stretch_as_one_by_one() -> None:
+def test_many_days_without_facts_in_one_step_equal_single_days() -> None:
     """The days go on until the rate is 0. The price changes twice, with and without stock."""
     sold = Demand(True, 5_000_000, 2_000_000, None, None, 4, 7, 5_000_000)  # noqa: FBT003 -- begun
     timeline = (
@@ -155,7 +155,7 @@ def test_trading_windows_wrap_around_midnight() -> None:
 
 
 @pytest.mark.domain("11.6 Later days")
-def test_a_markdown_day_is_not_observed_but_ends_the_quiet() -> None:
+def test_a_markdown_day_is_not_observed_but_resets_quiet_windows() -> None:
     log = Log(commit_us=at("08:00"))
     log.insert("sale_line", sale(1, 4, at("07:00")))
     log.insert("price_change", price(1, 500, at("09:00"), step=1))
@@ -168,7 +168,7 @@ def test_a_markdown_day_is_not_observed_but_ends_the_quiet() -> None:
     assert demand.quiet_windows == 0
 
 
-def test_an_initial_rate_stands_until_the_first_observation() -> None:
+def test_the_initial_rate_applies_until_the_first_observation() -> None:
     log = Log(commit_us=at("08:00"))
     log.insert("item_location", policy(initial_rate_micro=3_000_001))
     log.insert("stock_count", count(1, 5, at("07:00")))
@@ -194,7 +194,7 @@ def test_a_late_sale_of_a_retained_day_restates_its_rate() -> None:
 
 
 @pytest.mark.domain("11.6 Never out")
-def test_windows_before_the_first_count_are_never_out() -> None:
+def test_windows_before_the_first_count_are_never_out_of_stock() -> None:
     log = Log(commit_us=at("08:00"))
     log.insert("sale_line", sale(1, 1, at("07:00")))
     log.insert("stock_count", count(1, 0, at("12:00", day=1)), commit=at("12:01", day=1))
@@ -205,7 +205,7 @@ def test_windows_before_the_first_count_are_never_out() -> None:
     assert log.state.demand.quiet_windows == 144 - 71
 
 
-def test_a_restored_state_goes_on_into_the_next_day_as_the_live_one_does() -> None:
+def test_a_restored_state_passes_the_next_day_like_the_live_state() -> None:
     """An encoded state has no day ends, so a restored state computes them again."""
     log = Log(commit_us=at("08:00"))
     log.insert("stock_count", count(1, 20, at("07:00")))

@@ -32,7 +32,7 @@ RECORD = {
 }
 
 
-def test_a_history_gives_a_line_per_record_and_one_per_key() -> None:
+def test_fold_history_writes_a_line_per_record_and_one_per_key() -> None:
     refused = {**RECORD, "offset": 4, "lsn": 6, "key": "B|1", "op": "x"}
 
     lines = [json.loads(line) for line in fold_history([json.dumps(RECORD), json.dumps(refused)])]
@@ -83,7 +83,7 @@ def test_each_line_has_exactly_the_fields_of_the_format() -> None:
     assert set(last["state"]["price"]) == {"in_force", "step", "proposal_id", "proposal_price"}
 
 
-def test_every_so_many_records_the_keys_are_printed_too() -> None:
+def test_fold_history_prints_the_keys_after_every_n_records() -> None:
     records = [{**RECORD, "offset": place, "lsn": place} for place in range(5)]
 
     lines = [json.loads(line) for line in fold_history(map(json.dumps, records), every=2)]
@@ -106,12 +106,12 @@ def test_every_so_many_records_the_keys_are_printed_too() -> None:
         (json.dumps(RECORD), "offsets must rise"),
     ],
 )
-def test_a_wrong_line_is_named_by_its_number(line: str, reason: str) -> None:
+def test_an_invalid_history_line_is_reported_by_its_number(line: str, reason: str) -> None:
     with pytest.raises(HistoryError, match=f"line 2: .*{reason}"):
         list(fold_history([json.dumps(RECORD), line]))
 
 
-def test_a_number_of_thousands_of_digits_costs_one_record() -> None:
+def test_a_number_with_thousands_of_digits_rejects_only_its_record() -> None:
     row = policy(initial_rate_micro=10**10, replenish_family="sS", levels="computed")
     long = {**row, "recorded_at": at("09:00"), "lead_time_centidays": 10**4_299}
     records = [{**RECORD, "table": "item_location", "after": long}, {**RECORD, "offset": 9}]
@@ -140,7 +140,7 @@ def written() -> Log:
     return log  # fmt: skip
 
 
-def test_a_state_survives_its_bytes() -> None:
+def test_a_state_is_equal_after_encoding_and_decoding() -> None:
     state = written().state
 
     again = decode_state(encode_state(state))
@@ -151,7 +151,7 @@ def test_a_state_survives_its_bytes() -> None:
     assert encode_state(again) == encode_state(state)
 
 
-def test_level_and_windows_together_are_the_state() -> None:
+def test_a_level_and_its_window_rows_restore_the_whole_state() -> None:
     state = written().state
     starts = sorted(state.windows)
 
@@ -164,7 +164,7 @@ def test_level_and_windows_together_are_the_state() -> None:
     assert window_key(KEY, 600_000_000) == b"LONDON|85123A@600000000"
 
 
-def test_another_revision_is_refused_by_name() -> None:
+def test_decoding_a_state_of_another_logic_revision_fails() -> None:
     content = encode_state(written().state)
     with pytest.raises(UnknownVersion, match="logic_revision"):
         decode_state(

@@ -15,7 +15,7 @@ def test_a_false_alarm_raises_the_threshold_by_half() -> None:
 @pytest.mark.parametrize(
     ("expected", "tolerance"), [(-7, 2), (0, 2), (20, 2), (21, 3), (100, 10), (101, 11)]
 )
-def test_a_variance_is_due_one_unit_past_its_tolerance(expected: int, tolerance: int) -> None:
+def test_a_variance_task_is_due_one_unit_above_the_tolerance(expected: int, tolerance: int) -> None:
     for side in (-1, 1):
         assert not is_variance_due(expected + side * tolerance, expected)
         assert is_variance_due(expected + side * (tolerance + 1), expected)

@@ -61,20 +61,20 @@ GOOD, WRONG = sale(1, 1, NOON), sale(1, 0, NOON)
         ("sale_line", "c", None, GOOD, "applied"),
     ],
 )
-def test_the_first_reason_that_applies_is_the_verdict(
+def test_a_record_is_rejected_with_the_first_reason_that_applies(
     table: str, op: str, before: Row | None, after: Row | None, reason: str
 ) -> None:
     assert verdict(table, op, before, after) == reason
 
 
-def test_a_snapshot_row_after_the_first_change_is_refused_before_its_images_are_looked_at() -> None:
+def test_a_snapshot_row_after_the_first_change_is_rejected_before_validation() -> None:
     log = Log(commit_us=NOON)
     log.insert("sale_line", WRONG)
 
     assert log.snapshot("sale_line", sale(2, 0, NOON)).verdict == "rejected:snapshot_after_start"
 
 
-def test_an_update_of_a_row_that_was_never_counted_does_not_count_it() -> None:
+def test_an_update_of_a_rejected_row_does_not_add_its_units() -> None:
     """So the page System advises a new generation of the log, and not an update of the row."""
     log = Log(commit_us=NOON)
     log.insert("sale_line", GOOD)
@@ -85,7 +85,7 @@ def test_an_update_of_a_row_that_was_never_counted_does_not_count_it() -> None:
 
 
 @pytest.mark.domain("11.1 Rejected", "11.2 Ring members")
-def test_a_rejected_record_leaves_the_state_alone_and_stays_in_the_ring() -> None:
+def test_a_rejected_record_keeps_the_state_unchanged_and_enters_the_dedupe_ring() -> None:
     log = Log(commit_us=NOON)
     log.insert("sale_line", GOOD)
     state = log.state
@@ -96,7 +96,7 @@ def test_a_rejected_record_leaves_the_state_alone_and_stays_in_the_ring() -> Non
 
 
 @pytest.mark.domain("11.1 Range")
-def test_a_result_beyond_the_range_is_refused_whole() -> None:
+def test_a_record_with_an_overflowing_result_is_rejected() -> None:
     log = Log(commit_us=NOON)
     log.insert("item_location", policy(replenish_family="cover", levels="computed"))
     unbounded = policy(lead_time_centidays=MAX_STORED + 1)
@@ -113,7 +113,7 @@ def test_a_result_beyond_the_range_is_refused_whole() -> None:
         ("A| x", False), ("A|x ", False), ("A|x\n", False), ("A" * 25 + "|x", False),
     ],
 )  # fmt: skip
-def test_keys(key: str, *, valid: bool) -> None:
+def test_is_key_validates_location_and_sku(key: str, *, valid: bool) -> None:
     assert is_key(key) is valid
 
 
@@ -181,7 +181,7 @@ SHIPPED = shipment(1, "transfer_out", "shipped", shipped_units=5, shipped_at=NOO
         ("item_location", policy(replenish_family="RS")),
     ],
 )  # fmt: skip
-def test_rows_that_a_check_refuses_break_a_limit(table: str, row: Row) -> None:
+def test_rows_outside_their_limits_are_rejected(table: str, row: Row) -> None:
     assert verdict(table, "c", None, row) == "limit"
 
 
@@ -208,10 +208,10 @@ def test_rows_that_a_check_refuses_break_a_limit(table: str, row: Row) -> None:
         ("item_location", policy(levels=None, pack_units=None, endings=[])),
     ],
 )
-def test_rows_at_the_edge_of_a_limit_are_taken(table: str, row: Row) -> None:
+def test_rows_at_the_edge_of_their_limits_are_applied(table: str, row: Row) -> None:
     assert verdict(table, "c", None, row) == "applied"
 
 
-def test_a_rejection_says_column_rule_and_value() -> None:
+def test_a_rejection_message_has_column_rule_and_value() -> None:
     with pytest.raises(Rejected, match=r"limit: quantity_units must be other than 0, got 0"):
         PARSERS["sale_line"](InvKey(KEY), {**WRONG, "recorded_at": MONDAY_US})

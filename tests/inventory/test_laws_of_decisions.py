@@ -103,7 +103,7 @@ def test_w12_position_clock_horizon_and_revisions_never_go_back(records: list[Re
 
 @pytest.mark.domain("9 W13 *")
 @given(histories(focus="price"))
-def test_w13_prices_keep_floor_step_total_ceiling_and_one_change_a_day(
+def test_w13_prices_respect_floor_step_total_ceiling_and_one_change_a_day(
     records: list[Record],
 ) -> None:
     shown: dict[str, int] = {}

@@ -160,7 +160,7 @@ def _at(record: Record, offset: int) -> Record:
 
 @pytest.mark.domain("9 W4 *")
 @given(histories(), st.integers(0, 10**6), st.integers(0, 30))
-def test_w4_a_log_cut_anywhere_and_continued_from_earlier_gives_the_same(
+def test_w4_a_restart_at_any_record_gives_the_same_results(
     records: list[Record], cut: int, back: int
 ) -> None:
     cut %= len(records) + 1
@@ -206,7 +206,7 @@ def bytes_of(partition: Partition) -> dict[InvKey, bytes]:
 
 @pytest.mark.domain("9 W5 *")
 @given(row_changes(), st.data())
-def test_w5_what_is_taken_back_at_once_was_never_there(
+def test_w5_a_fact_that_is_retracted_at_once_has_no_effect(
     changes: list[RowChange], data: st.DataObject
 ) -> None:
     kind = data.draw(st.sampled_from(["sale", "count", "adjustment", "order", "transfer_in"]))
@@ -269,7 +269,7 @@ def test_w6_transfers_lose_only_what_is_recorded_as_lost(
 
 @pytest.mark.domain("9 W6 *")
 @given(st.integers(0, 50), st.integers(1, 50), st.integers(0, 50))
-def test_w6_an_undamaged_receipt_of_what_was_ordered_leaves_the_position_alone(
+def test_w6_an_undamaged_receipt_of_ordered_units_keeps_the_base_position(
     stock: int, received: int, more: int
 ) -> None:
     order = {"id": 1, "order_ref": "PO1", "supplier": "ACME", "status": "sent", "ordered_at": 0,
@@ -315,7 +315,7 @@ def counted_in(state: KeyState | None, starts: tuple[int, ...]) -> list[int]:
 
 @pytest.mark.domain("9 W7 *")
 @given(histories())
-def test_w7_counted_plus_late_plus_rejected_is_committed(records: list[Record]) -> None:
+def test_w7_windows_plus_late_units_equal_the_committed_sales(records: list[Record]) -> None:
     partition = Partition(1)
     for record in records:
         before = partition.states.get(InvKey(record.key))

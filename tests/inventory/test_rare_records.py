@@ -57,7 +57,7 @@ def test_stock_beyond_the_stored_range_is_refused(found: int) -> None:
         check_ranges(log.state, beyond, (), ())
 
 
-def test_a_change_that_came_again_after_the_horizon_is_remembered_by_its_later_time() -> None:
+def test_the_dedupe_ring_holds_a_repeated_change_by_its_later_commit_time() -> None:
     # The first member is newer, so the ring hasn't dropped the older member behind it.
     ring, again = Ring(), change(2, START_US - 50_000_000, lsn=9)
     ring.admit(change(1, START_US, lsn=1))
@@ -91,7 +91,7 @@ def test_a_record_at_or_before_the_position_is_replayed_without_effect() -> None
     assert log.state is before
 
 
-def test_the_newest_commit_time_is_that_of_ring_and_archive_together() -> None:
+def test_the_newest_commit_time_covers_ring_and_archived_records() -> None:
     partition = Partition(1)
 
     partition.apply_admitted(change(1, START_US, lsn=1), Admission.NEW)
@@ -104,7 +104,7 @@ def test_the_newest_commit_time_is_that_of_ring_and_archive_together() -> None:
     assert Partition(1).newest_commit_us is None
 
 
-def test_days_after_a_count_are_learnt_from_the_horizon_on() -> None:
+def test_demand_observes_each_complete_day_after_a_count() -> None:
     log = Log(commit_us=at("09:00"))
     log.insert("item_location", policy(replenish_family="sS", initial_rate_micro=1_000_000))
     log.insert("stock_count", count(1, 9, at("09:30")), commit=at("10:00"))
@@ -116,7 +116,7 @@ def test_days_after_a_count_are_learnt_from_the_horizon_on() -> None:
     assert log.state.demand.observed_days == 5
 
 
-def test_hops_overlap_and_each_counts_its_own_windows() -> None:
+def test_overlapping_hops_each_sum_their_own_windows() -> None:
     sold = {MONDAY_US: 2, MONDAY_US + WINDOW_US: 3, MONDAY_US + 2 * WINDOW_US: 5}
     now_us = MONDAY_US + 3 * WINDOW_US
 
@@ -128,7 +128,7 @@ def test_hops_overlap_and_each_counts_its_own_windows() -> None:
     )
 
 
-def test_cover_explains_its_levels_by_two_spans_of_demand() -> None:
+def test_the_explanation_of_the_cover_family_shows_two_spans_of_demand() -> None:
     log = Log()
     ranged = policy(
         replenish_family="cover",
@@ -147,7 +147,7 @@ def test_cover_explains_its_levels_by_two_spans_of_demand() -> None:
     assert "10.00 d, 20" in lines["batch_units"].detail
 
 
-def test_facts_and_documents_that_the_state_lacks_have_lines_of_their_own() -> None:
+def test_an_explanation_has_extra_lines_for_facts_missing_from_the_state() -> None:
     log = Log()
     log.insert("stock_count", count(7, 50, at("00:00")))
     counted = CountFact(7, 50, at("00:00"), "cycle", "ann")
@@ -175,7 +175,7 @@ def test_facts_and_documents_that_the_state_lacks_have_lines_of_their_own() -> N
     assert [line.detail for line in steps if line.name == "on_order_units"][1] == "PO-2"
 
 
-def test_facts_that_the_state_has_too_need_no_such_line() -> None:
+def test_an_explanation_has_no_extra_line_for_facts_in_the_state() -> None:
     log = Log()
     log.insert("stock_count", count(7, 50, at("00:00")))
     counted = CountFact(7, 50, at("00:00"), "cycle", None)
@@ -185,7 +185,7 @@ def test_facts_that_the_state_has_too_need_no_such_line() -> None:
     assert [line.name for line in lines if "not_in_state" in line.name] == []
 
 
-def test_at_a_business_time_facts_say_on_hand_and_price_only() -> None:
+def test_an_explanation_at_a_business_time_from_facts_has_only_stock_and_price() -> None:
     counted = CountFact(7, 50, at("00:00"), "cycle", None)
 
     sections = explain_at(StockFacts(counted, (), ()), None, at("10:00"))
@@ -194,7 +194,7 @@ def test_at_a_business_time_facts_say_on_hand_and_price_only() -> None:
     assert sections[0].lines[-1].amount == 50
 
 
-def test_at_a_business_time_a_fold_up_to_it_says_what_was_asked_for() -> None:
+def test_an_explanation_at_a_business_time_from_a_state_has_all_sections() -> None:
     log = Log()
     fixed: dict[str, Any] = {"levels": "fixed", "reorder_point_units": 20, "order_up_to_units": 60}
     log.insert("item_location", policy(replenish_family="sS", **fixed))

@@ -69,7 +69,7 @@ def test_a_heartbeat_has_the_key_of_a_partition_or_of_an_item(
 @pytest.mark.domain("11.2 Malformed")
 @pytest.mark.parametrize("commit", [MAX_STORED + 1, -MAX_STORED - 1, 2**63])
 @pytest.mark.parametrize("op", ["c", "r"])
-def test_a_commit_time_out_of_range_is_malformed_and_moves_nothing(
+def test_a_commit_time_out_of_range_is_malformed_and_changes_no_state(
     fold: Any, commit: int, op: str
 ) -> None:
     history = History()
@@ -98,7 +98,7 @@ def test_the_last_commit_times_in_range_are_taken(fold: Any) -> None:
 
 
 @pytest.mark.domain("11.2 Malformed")
-def test_an_archived_record_without_an_identity_moves_no_commit_time() -> None:
+def test_a_malformed_archived_record_keeps_the_newest_commit_time() -> None:
     partition = Partition(1)
     row = sale(1, 5, at(9))
     partition.apply_admitted(Record(0, "L|S", "sale_line", "c", None, row, 1, at(9)), Admission.NEW)
@@ -126,7 +126,7 @@ def test_an_archived_record_without_an_identity_moves_no_commit_time() -> None:
         (119, ["resent", "resent"]),
     ],
 )
-def test_a_record_sent_again_is_judged_by_the_ring_before_it(
+def test_a_resent_record_is_checked_against_the_ring_before_its_own_commit_time(
     fold: Any, seconds: int, verdicts_after: list[str]
 ) -> None:
     history = History()
@@ -174,7 +174,7 @@ def test_a_record_sent_again_moves_the_newest_commit_time_and_the_highest_lsn(
         ("demand_alpha_permille", 1000, 1001),
     ],
 )
-def test_a_policy_column_ends_where_the_page_says(
+def test_a_policy_column_has_the_limits_of_domain_md(
     fold: Any, column: str, good: int, bad: int
 ) -> None:
     history = History()
@@ -197,7 +197,7 @@ def test_a_policy_column_ends_where_the_page_says(
         ({"effective_from": -MAX_STORED - 1}, "rejected:limit"),
     ],
 )
-def test_a_price_row_ends_where_the_page_says(fold: Any, columns: Row, verdict: str) -> None:
+def test_a_price_row_has_the_limits_of_domain_md(fold: Any, columns: Row, verdict: str) -> None:
     history = History()
     # With two newer rows, the state doesn't keep the oldest one.
     history.put("price_change", "c", at(9), after=price(1, 999, at(9, days=-50)))
@@ -218,7 +218,9 @@ def test_a_price_row_ends_where_the_page_says(fold: Any, columns: Row, verdict: 
         (-MAX_STORED - 1, "rejected:limit"),
     ],
 )
-def test_a_beat_lies_within_the_range_of_numbers(fold: Any, beat: int, verdict: str) -> None:
+def test_a_heartbeat_number_outside_the_stored_range_is_rejected(
+    fold: Any, beat: int, verdict: str
+) -> None:
     history = History(key=HEARTBEAT)
     history.put("pipeline_heartbeat", "c", at(9), after={"id": 1, "beat": beat})
 
@@ -250,7 +252,9 @@ def day_of_demand(fold: Any, taken_back: int, *, on_hand: int) -> Row:
 @FOLDS
 @pytest.mark.domain("11.6 Observed units")
 @pytest.mark.parametrize("taken_back", [0, 1, 2, 3, 1000])
-def test_a_window_that_lost_more_than_it_sold_shows_no_unit(fold: Any, taken_back: int) -> None:
+def test_a_window_with_negative_sold_units_counts_as_zero_demand(
+    fold: Any, taken_back: int
+) -> None:
     state = day_of_demand(fold, taken_back, on_hand=100)
 
     assert (state["rate"], state["quiet_windows"]) == (2_000_000, 0)
@@ -287,7 +291,7 @@ def test_a_rate_never_falls_below_zero(fold: Any, units: int, rate: int) -> None
         (0, None),
     ],
 )
-def test_the_sign_of_a_window_makes_it_neither_sold_nor_out(
+def test_a_window_with_negative_units_is_sold_out_only_without_stock(
     fold: Any, on_hand: int, rate: int | None
 ) -> None:
     history = History()
@@ -317,7 +321,7 @@ def crowded(number: int) -> History:
 
 @FOLDS
 @pytest.mark.domain("11.4 Thousand")
-def test_a_day_with_room_is_judged_by_the_horizon(fold: Any) -> None:
+def test_a_count_below_the_daily_limit_is_checked_against_the_horizon(fold: Any) -> None:
     history = crowded(999)
     # The commit time of this record moves the horizon past the day of its own count.
     history.put("stock_count", "c", at(12, days=4), after=count(2001, 5, at(10)))
@@ -328,7 +332,7 @@ def test_a_day_with_room_is_judged_by_the_horizon(fold: Any) -> None:
 
 @FOLDS
 @pytest.mark.domain("11.4 Thousand")
-def test_the_limit_of_a_day_is_judged_before_the_horizon(fold: Any) -> None:
+def test_the_daily_count_limit_is_checked_before_the_horizon(fold: Any) -> None:
     """An update of one of the thousand counts is still allowed, because it adds no count."""
     history = crowded(1000)
     for row_id, days in ((2001, 0), (2002, 4)):
@@ -356,7 +360,7 @@ def test_the_limit_of_a_day_is_judged_before_the_horizon(fold: Any) -> None:
         (4, -4),
     ],
 )
-def test_a_folded_count_stays_beside_the_new_one_of_its_row(
+def test_a_folded_count_remains_after_an_update_of_its_row(
     fold: Any, days: int, shrink: int
 ) -> None:
     history = History()

@@ -14,18 +14,18 @@ from inventory.reports.scorecard import (
 
 
 @pytest.mark.domain("7 scorecard lead time")
-def test_nine_o_clock_to_six_days_later_three_o_clock_is_625() -> None:
+def test_lead_time_is_measured_in_hundredths_of_a_day() -> None:
     assert receipt_centidays(9 * HOUR_US, 6 * DAY_US + 15 * HOUR_US) == 625
 
 
-def test_a_tie_between_two_hundredths_goes_to_the_even_one() -> None:
+def test_lead_time_rounds_a_tie_to_the_even_hundredth() -> None:
     half = DAY_US // 200
 
     assert [receipt_centidays(0, half * odd) for odd in (1, 3, 5)] == [0, 2, 2]
 
 
 @pytest.mark.domain("7 scorecard mean, sd, p50, p90")
-def test_the_five_receipts_of_the_page() -> None:
+def test_lead_time_figures_match_the_example_in_domain_md() -> None:
     assert lead_time([500, 500, 700, 400, 900]) == LeadTime(5, 600, 178, 500, 900)
 
 
@@ -34,14 +34,14 @@ def test_no_receipt_has_no_lead_time() -> None:
     assert share_permille(0, 0) is None
 
 
-def test_one_receipt_deviates_by_nothing() -> None:
+def test_lead_time_of_one_receipt_has_a_deviation_of_zero() -> None:
     assert lead_time([731]) == LeadTime(1, 731, 0, 731, 731)
 
 
 @pytest.mark.parametrize(
     ("count", "percent", "rank"), [(1, 90, 1), (10, 90, 9), (11, 90, 10), (2, 50, 1), (3, 50, 2)]
 )
-def test_a_percentile_is_a_value_that_was_seen(count: int, percent: int, rank: int) -> None:
+def test_a_percentile_is_one_of_the_given_values(count: int, percent: int, rank: int) -> None:
     assert percentile(range(1, count + 1), percent) == rank
 
 
@@ -62,16 +62,16 @@ def test_shares_are_rounded_down() -> None:
         (5, 600, 195, False),
     ],
 )
-def test_five_receipts_and_more_than_a_tenth_are_written_back(
+def test_lead_time_is_written_back_from_five_receipts_and_a_change_above_a_tenth(
     receipts: int, mean: int, sd: int, *, written: bool
 ) -> None:
     assert is_written_back(LeadTime(receipts, mean, sd, 500, 900), 600, 178) is written
 
 
-def test_a_policy_without_a_lead_time_takes_any() -> None:
+def test_a_policy_without_a_lead_time_accepts_any_positive_lead_time() -> None:
     assert is_written_back(LeadTime(5, 1, 0, 1, 1), 0, 0)
     assert not is_written_back(LeadTime(5, 0, 0, 0, 0), 0, 0)
 
 
-def test_goods_that_came_before_their_orders_teach_nothing() -> None:
+def test_a_negative_lead_time_is_not_written_back() -> None:
     assert not is_written_back(LeadTime(5, -1, 0, 0, 0), 600, 178)

@@ -27,7 +27,7 @@ SS = policy(
 
 
 @pytest.mark.domain("1 on-hand", "1 unavailable", "1 allocated", "1 available to sell")
-def test_stock_that_is_promised_or_damaged_is_not_taken_from_on_hand() -> None:
+def test_allocated_and_unavailable_units_do_not_reduce_on_hand() -> None:
     log = Log(commit_us=at("12:00"))
     log.insert("stock_count", count(1, 2, at("08:00")))
     log.insert("sale_line", sale(1, -1, at("09:00"), condition="damaged"))
@@ -44,7 +44,7 @@ def test_stock_that_is_promised_or_damaged_is_not_taken_from_on_hand() -> None:
 
 
 @pytest.mark.domain("1 on-order", "1 in-transit", "1 inventory position", "1 base position B")
-def test_goods_on_their_way_are_on_order_once() -> None:
+def test_units_in_transit_count_once_in_on_order() -> None:
     log = Log(commit_us=at("12:00"))
     log.insert("stock_count", count(1, 0, at("08:00")))
     log.insert("sale_line", sale(1, 4, at("09:00")))
@@ -61,7 +61,7 @@ def test_goods_on_their_way_are_on_order_once() -> None:
 
 
 @pytest.mark.domain("1 requested", "1 base position B", "1 SS, s, S", "1 episode, reorder id")
-def test_what_is_requested_does_not_count_against_itself() -> None:
+def test_base_position_excludes_the_units_of_the_open_need() -> None:
     log = Log(commit_us=at("12:00"))
     log.insert("item_location", SS)
     log.insert("stock_count", count(1, 23, at("08:00")))
@@ -76,7 +76,7 @@ def test_what_is_requested_does_not_count_against_itself() -> None:
 
 
 @pytest.mark.domain("1 business time", "1 commit time", "1 stream time", "1 window")
-def test_a_sale_of_the_future_happened_when_it_was_recorded() -> None:
+def test_a_sale_with_a_future_time_counts_at_its_recording_time() -> None:
     log = Log(commit_us=at("12:00"))
     recorded = at("10:09:59") + 999_999
 
@@ -120,7 +120,7 @@ def test_as_of_is_the_newest_commit_time_of_the_partition_heartbeats_included() 
 
 
 @pytest.mark.domain("2.2 u")
-def test_nothing_is_decided_between_the_two_halves_of_an_update() -> None:
+def test_an_update_makes_no_decision_between_retraction_and_new_image() -> None:
     log = Log(commit_us=at("12:00"))
     log.insert("item_location", SS)
     log.insert("stock_count", count(1, 5, at("08:00")))
@@ -135,7 +135,7 @@ def test_nothing_is_decided_between_the_two_halves_of_an_update() -> None:
 
 
 @pytest.mark.domain("2.2 change of inv_key")
-def test_each_key_handles_its_own_half_of_a_changed_key() -> None:
+def test_a_row_moved_to_another_key_changes_the_stock_of_both_keys() -> None:
     log, row = Log(commit_us=at("12:00")), sale(1, 2, at("09:00"))
     log.insert("sale_line", row)
     log.delete("sale_line", row, lsn=7)
@@ -175,7 +175,7 @@ def test_prices_and_decisions_move_no_stock() -> None:
 
 
 @pytest.mark.domain("11.3 Switched to live", "11.3 Replayed only")
-def test_a_key_that_goes_live_takes_the_later_of_both_clocks() -> None:
+def test_a_key_switched_to_live_takes_the_later_of_stream_and_commit_time() -> None:
     for commit, expected in ((at("07:00", day=1), at("08:00", day=1)), (at("09:00", day=2),) * 2):
         log, replayed = Log(commit_us=at("00:00", day=1)), policy(clock_mode="replayed")
         log.insert("item_location", replayed)
@@ -189,7 +189,7 @@ def test_a_key_that_goes_live_takes_the_later_of_both_clocks() -> None:
 
 
 @pytest.mark.domain("11.3 No stream time")
-def test_a_replayed_key_without_a_time_decides_and_folds_nothing() -> None:
+def test_a_replayed_key_without_stream_time_makes_no_decision() -> None:
     log = Log(commit_us=at("12:00"))
     log.insert("item_location", SS | {"clock_mode": "replayed"})
 
@@ -200,7 +200,7 @@ def test_a_replayed_key_without_a_time_decides_and_folds_nothing() -> None:
 
 
 @pytest.mark.domain("11.5 Zero row")
-def test_a_row_that_falls_back_to_zero_stays_until_it_expires() -> None:
+def test_a_window_row_with_zero_sales_remains_until_it_expires() -> None:
     log, row = Log(commit_us=at("12:00")), sale(1, 2, at("09:00"), amount=5)
     log.insert("sale_line", row)
 
@@ -212,7 +212,7 @@ def test_a_row_that_falls_back_to_zero_stays_until_it_expires() -> None:
 
 
 @pytest.mark.domain("11.6 Defaults", "11.6 Later days")
-def test_an_item_without_policy_learns_with_the_defaults() -> None:
+def test_demand_of_an_item_without_policy_uses_the_defaults() -> None:
     log = Log(commit_us=at("08:00"))
     log.insert("sale_line", sale(1, 1, at("07:00")))
     log.insert("sale_line", sale(2, 8, at("09:00", day=1)), commit=at("09:00", day=1))
@@ -228,7 +228,7 @@ def test_an_item_without_policy_learns_with_the_defaults() -> None:
 
 
 @pytest.mark.domain("11.1 Before the record", "11.6 Rules of a day")
-def test_a_day_that_passes_the_horizon_is_folded_with_the_policy_from_before() -> None:
+def test_a_day_that_passes_the_horizon_uses_the_policy_before_the_update() -> None:
     log, before = Log(commit_us=at("08:00")), policy(trading_windows=144)
     log.insert("item_location", before)
     log.insert("stock_count", count(1, 9, at("07:00")))
@@ -246,7 +246,7 @@ PRICED = policy(price_mode="advise", regular_minor=999, cost_minor=500)
 
 
 @pytest.mark.domain("11.3 Raised review")
-def test_only_a_later_review_raises_the_review() -> None:
+def test_only_a_later_review_mark_opens_a_periodic_need() -> None:
     """A periodic item's need opens on a record that raises the review mark, and on no other."""
     day = at("06:00", day=1)
     periodic = policy(replenish_family="RsS", reorder_point_units=20, order_up_to_units=60)
@@ -268,7 +268,7 @@ def test_only_a_later_review_raises_the_review() -> None:
 
 
 @pytest.mark.domain("11.9 Evaluated")
-def test_a_price_is_evaluated_when_something_it_rests_on_moves() -> None:
+def test_a_change_of_a_pricing_input_evaluates_the_price() -> None:
     """The price is below its floor, so an evaluation opens a proposal, which the test sees."""
     dear = {"cost_minor": 2000}
     for change, evaluated in (

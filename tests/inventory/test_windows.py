@@ -9,7 +9,7 @@ from tests.outcomes import applied
 
 
 @pytest.mark.domain("11.5 Late record")
-def test_a_late_record_is_the_net_of_both_images() -> None:
+def test_a_late_sale_is_the_difference_of_before_and_after_image() -> None:
     log = Log(commit_us=at("12:00", day=5))
     before, after = sale(1, 2, at("10:00"), amount=10), sale(1, 5, at("10:30"), amount=30)
 
@@ -19,7 +19,7 @@ def test_a_late_record_is_the_net_of_both_images() -> None:
 
 
 @pytest.mark.domain("11.5 One change")
-def test_moves_alone_are_no_revision() -> None:
+def test_a_change_of_movements_only_does_not_raise_the_window_revision() -> None:
     log = Log(commit_us=at("12:00"))
     log.insert("sale_line", sale(1, -1, at("10:00")))
     condition = {"condition": "damaged"}
@@ -31,7 +31,7 @@ def test_moves_alone_are_no_revision() -> None:
     assert (log.state.on_hand_units, log.state.unavailable_units) == (0, 1)
 
 
-def test_images_whose_movements_cancel_each_other_out_change_no_row() -> None:
+def test_an_update_with_equal_movements_changes_no_window_row() -> None:
     log = Log(commit_us=at("12:00"))
     theft, loss = (adjustment(1, reason, 2, at("10:00")) for reason in ("theft", "loss"))
     log.insert("stock_adjustment", theft)
@@ -49,7 +49,7 @@ def test_images_whose_movements_cancel_each_other_out_change_no_row() -> None:
     [("10:00", "10:15", "10:00", "10:10"), ("10:15", "10:00", "10:10", "10:00")],
     ids=["later", "earlier"],
 )
-def test_a_line_that_moves_into_a_closed_window_is_a_late_line_there(
+def test_a_sale_line_moved_into_a_closed_window_counts_as_late_there(
     before: str, after: str, left: str, entered: str
 ) -> None:
     log = Log(commit_us=at("12:00"))
@@ -63,7 +63,7 @@ def test_a_line_that_moves_into_a_closed_window_is_a_late_line_there(
 
 
 @pytest.mark.domain("1 grace, closed, late")
-def test_a_window_is_closed_from_its_end_and_the_grace_on() -> None:
+def test_a_window_closes_ten_minutes_after_its_end() -> None:
     assert not is_closed(at("10:00"), at("10:20") - 1)
     assert is_closed(at("10:00"), at("10:20"))
     assert not is_closed(at("10:00"), None)
@@ -82,7 +82,7 @@ def test_a_day_is_complete_after_its_grace() -> None:
 
 
 @pytest.mark.domain("11.3 Columns", "1 stream time")
-def test_a_replayed_key_keeps_the_calendar_of_its_facts() -> None:
+def test_the_stream_time_of_a_replayed_key_follows_business_times() -> None:
     log = Log(commit_us=at("12:00", day=400))
     log.insert("item_location", policy(clock_mode="replayed"))
     assert counters(log.state, "10:00") is None
@@ -99,7 +99,7 @@ def test_a_replayed_key_keeps_the_calendar_of_its_facts() -> None:
 
 
 @pytest.mark.domain("2.2 r *", "11.10 Adoption")
-def test_snapshot_rows_move_no_clock_and_are_folded_by_the_first_change() -> None:
+def test_snapshot_rows_set_no_stream_time_until_the_first_change() -> None:
     log = Log(commit_us=at("12:00", day=9))
     log.snapshot("sale_line", sale(1, 2, at("10:00", day=8)))
     log.snapshot("stock_count", count(1, 9, at("08:00")))

@@ -38,7 +38,7 @@ def vectors(name: str) -> pytest.MarkDecorator:
     "5.1 levels *", "5.1 family *", "1 review R, cycle C, protection P", "1 lead time L*"
 )
 @vectors("levels")
-def test_levels(vector: Row) -> None:
+def test_levels_match_the_table_in_domain_md(vector: Row) -> None:
     service = {"safety_method": "service"} if "service" in vector else {}
     z_micro = VECTORS["service_z_micro"][vector.get("service", "95")]
     columns = {"levels": "computed", "replenish_family": vector["family"]} | service
@@ -55,7 +55,7 @@ def test_levels(vector: Row) -> None:
     assert (second.safety, second.s, second.upto) == expected
 
 
-def test_the_economic_order_quantity() -> None:
+def test_the_economic_order_quantity_matches_its_example() -> None:
     given = dict(VECTORS["eoq"])
     found = given.pop("order_quantity_units")
 
@@ -78,7 +78,7 @@ def quantity_columns(vector: Row) -> Row:
 
 @pytest.mark.domain("5.2 quantity *")
 @vectors("quantity")
-def test_quantity(vector: Row) -> None:
+def test_order_quantities_match_the_table_in_domain_md(vector: Row) -> None:
     columns, base = quantity_columns(vector), vector["B"]
     d_micro = vector.get("d_micro", 10**9)
     ranged, row = policy(**columns), {**DEFAULTS, **columns}
@@ -99,7 +99,7 @@ def test_quantity(vector: Row) -> None:
 
 @pytest.mark.domain("5.2 quantity Q1 *", "5.2 quantity Q3*")
 @vectors("quantity")
-def test_the_position_of_a_quantity_comes_from_its_stock(vector: Row) -> None:
+def test_base_positions_of_the_quantity_table_match_their_stock(vector: Row) -> None:
     if "on_hand" in vector:
         stock = (vector["on_hand"], vector.get("on_order", 0), vector.get("allocated", 0))
         assert base_position_units(*stock) == vector["B"]
@@ -123,7 +123,7 @@ def price_columns(vector: Row) -> Row:
 
 @pytest.mark.domain("6.2 price P[1-9];*", "6.2 price P1[13]*", "6.2 price P2[13];*")
 @vectors("price")
-def test_price(vector: Row) -> None:
+def test_proposed_prices_match_the_table_in_domain_md(vector: Row) -> None:
     columns, given = price_columns(vector), MARKETS[vector["signal"]]
     expected = (vector["signal"], vector.get("price"), tuple(vector.get("clamps", ())))
     lists = {name: tuple(found) for name, found in columns.items() if isinstance(found, list)}
@@ -164,7 +164,7 @@ def second_inputs(row: Row, vector: Row, given: Row) -> Inputs:
         *[v for v in VECTORS["price"] if "floor_minor" in v],
     ],
 )
-def test_floor(vector: Row) -> None:
+def test_price_floors_match_the_table_in_domain_md(vector: Row) -> None:
     columns = {**DEFAULTS, **VECTORS["price_policy"], **vector, **vector.get("columns", {})}
     terms = (columns["cost_minor"], columns["margin_permille"], columns["tax_bp"])
     assert floor_minor(*terms) == floor_price(columns) == vector["floor_minor"]
@@ -172,7 +172,7 @@ def test_floor(vector: Row) -> None:
 
 @pytest.mark.domain("6.2 price P16")
 @vectors("effective_at")
-def test_a_price_begins_with_a_window(vector: Row) -> None:
+def test_a_proposed_price_takes_effect_at_a_window_start(vector: Row) -> None:
     lead, expected = vector["lead_minutes"], moment(vector["effective_at"])
     for now in vector["now"]:
         assert effective_at_us(moment(now), lead) == expected

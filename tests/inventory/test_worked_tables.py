@@ -24,7 +24,7 @@ DIVISIONS: dict[str, tuple[Callable[[int, int], int], ...]] = {
 @pytest.mark.parametrize(
     "vector", VECTORS["division"], ids=lambda v: f"{v['call']}{v['arguments']}"
 )
-def test_division(vector: Row) -> None:
+def test_divisions_match_the_table_in_domain_md(vector: Row) -> None:
     for division in DIVISIONS[vector["call"]]:
         assert division(*vector["arguments"]) == vector["result"]
 
@@ -87,7 +87,7 @@ def test_days_beyond_the_horizon_are_folded_into_opening_values() -> None:
     "2.3 transfer_in *",
 )
 @pytest.mark.parametrize("make", FOLDS)
-def test_buckets_follow_the_table(make: MakeFold) -> None:
+def test_stock_on_order_and_in_transit_follow_the_effects_table(make: MakeFold) -> None:
     columns = ("on_hand", "unavailable", "on_order", "in_transit")
     for row, seen in played(make(), Story(), VECTORS["effects"]):
         assert all(one.verdict == "applied" for one in seen)
@@ -139,7 +139,7 @@ def state_text(episode: Row) -> str:
 
 
 @pytest.mark.domain("5.3 episode found *")
-def test_a_word_about_another_need_is_counted_as_stale() -> None:
+def test_a_decision_about_another_need_is_counted_as_stale() -> None:
     fold, story = Product(), Story(start="09:00", policy=VECTORS["episode_policy"])
     for row, _ in played(fold, story, VECTORS["episode"]):
         if "stale_decisions" in row:

@@ -82,7 +82,7 @@ def asked(path: str, location: str) -> str:
     return f"{path}{'&' if '?' in path else '?'}location={location}"
 
 
-def test_every_address_is_in_the_table_and_has_a_rule(database: str) -> None:
+def test_every_url_is_listed_in_addresses_py_and_has_an_access_rule(database: str) -> None:
     listed = {*LISTS, *COMPANY, *COMPANY_PAGES, *PAGES, *FORMS, *COMPANY_FORMS}
     every = url_names() - addresses.OPEN - addresses.STREAMS - addresses.PEOPLE
     programs = {name for name in every if name.startswith("api-")}
@@ -143,7 +143,7 @@ def test_actions_about_another_store_change_nothing(stores: tuple[Store, Store],
 
 
 @pytest.mark.parametrize("role", ROLES)
-def test_actions_about_ones_own_store_take_the_right_alone(
+def test_actions_in_the_own_store_need_only_the_right_of_the_role(
     stores: tuple[Store, Store], role: str
 ) -> None:
     own, other = stores
@@ -158,7 +158,9 @@ def test_actions_about_ones_own_store_take_the_right_alone(
 
 
 @pytest.mark.parametrize("role", ROLES)
-def test_who_works_everywhere_needs_the_right_alone(stores: tuple[Store, Store], role: str) -> None:
+def test_people_of_all_stores_need_only_the_right_of_the_role(
+    stores: tuple[Store, Store], role: str
+) -> None:
     _own, other = stores
     client = visitor(role)
 
@@ -173,7 +175,7 @@ def test_who_works_everywhere_needs_the_right_alone(stores: tuple[Store, Store],
     assert other.location in shown
 
 
-def test_nobody_gets_in_without_a_login(stores: tuple[Store, Store]) -> None:
+def test_requests_without_a_login_redirect_to_the_login_page(stores: tuple[Store, Store]) -> None:
     own, _ = stores
     client = Client(SERVER_NAME="localhost")
     before = fingerprint()
@@ -189,7 +191,7 @@ def test_nobody_gets_in_without_a_login(stores: tuple[Store, Store]) -> None:
     assert fingerprint() == before
 
 
-def test_who_has_no_store_sees_none(stores: tuple[Store, Store]) -> None:
+def test_a_person_of_an_unknown_store_sees_no_store_data(stores: tuple[Store, Store]) -> None:
     own, _ = stores
     client = visitor("associate", "NOWHERE-1")
 
@@ -197,7 +199,7 @@ def test_who_has_no_store_sees_none(stores: tuple[Store, Store]) -> None:
     assert client.get(f"/items/{own.location}/ASKED").status_code == 403
 
 
-def test_a_region_is_all_of_its_stores(stores: tuple[Store, Store]) -> None:
+def test_a_member_of_a_region_sees_the_stores_of_the_region(stores: tuple[Store, Store]) -> None:
     own, other = stores
     people = import_module("ledger.people")
     client = visitor("associate", "NOWHERE-1")

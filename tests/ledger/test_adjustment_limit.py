@@ -35,7 +35,9 @@ def test_a_manager_sets_the_limit_on_the_page(ledger: psycopg.Connection) -> Non
     assert logged == ("max", {"limit_minor": 2500, "before_minor": 10000})
 
 
-def test_who_sets_it_second_reads_what_the_first_has_set(ledger: psycopg.Connection) -> None:
+def test_a_second_change_of_the_limit_gets_a_conflict_with_the_first_value(
+    ledger: psycopg.Connection,
+) -> None:
     services.set_adjustment_limit(limit_minor=500, actor="ann")
 
     answer = person("manager", "max").post(
@@ -52,7 +54,7 @@ def test_who_sets_it_second_reads_what_the_first_has_set(ledger: psycopg.Connect
     assert in_force(ledger) == (500, "ann")
 
 
-def test_of_two_who_set_it_at_the_same_time_one_wins() -> None:
+def test_one_of_two_simultaneous_changes_of_the_limit_gets_a_conflict() -> None:
     outcomes = at_the_same_time(
         *(
             lambda to=to: services.set_adjustment_limit(
@@ -74,7 +76,7 @@ def test_of_two_who_set_it_at_the_same_time_one_wins() -> None:
         {"limit": "", "shown_minor": "10000"},
     ],
 )
-def test_a_limit_that_is_none_is_refused(
+def test_an_invalid_adjustment_limit_is_refused(
     ledger: psycopg.Connection, fields: dict[str, str]
 ) -> None:
     answer = person("manager").post("/counts/limit", fields)
@@ -83,7 +85,9 @@ def test_a_limit_that_is_none_is_refused(
     assert in_force(ledger) == (10000, None)
 
 
-def test_others_do_not_set_it(ledger: psycopg.Connection) -> None:
+def test_roles_other_than_manager_cannot_set_the_adjustment_limit(
+    ledger: psycopg.Connection,
+) -> None:
     for role in ("associate", "buyer", "lead", "pricing", "operator"):
         answer = person(role).post("/counts/limit", {"limit": "1", "shown_minor": "10000"})
         assert answer.status_code == 403, role

@@ -36,14 +36,14 @@ def booked(ledger: psycopg.Connection) -> list[tuple[Any, ...]]:
     ).fetchall()
 
 
-def test_what_is_worth_the_limit_is_booked_at_once(shelf: psycopg.Connection) -> None:
+def test_an_adjustment_worth_exactly_the_limit_is_booked_at_once(shelf: psycopg.Connection) -> None:
     asked = services.request_adjustment(wanted=wanted(25), actor="ann")
 
     assert asked == Booked(booked_id(asked), 10_000)
     assert booked(shelf) == [("theft", 25, "ann")]
 
 
-def test_what_is_worth_more_waits_for_somebody_else(shelf: psycopg.Connection) -> None:
+def test_an_adjustment_above_the_limit_waits_for_a_second_person(shelf: psycopg.Connection) -> None:
     asked = services.request_adjustment(wanted=wanted(26, occurred_at=NOON), actor="ann")
 
     assert asked == Waiting(request_id(asked), 10_400)
@@ -64,7 +64,9 @@ def test_without_a_known_cost_every_adjustment_waits(ledger: psycopg.Connection)
     assert asked == Waiting(request_id(asked), None)
 
 
-def test_a_limit_of_nothing_means_always_two_people(shelf: psycopg.Connection) -> None:
+def test_an_adjustment_limit_of_zero_always_needs_a_second_person(
+    shelf: psycopg.Connection,
+) -> None:
     services.set_adjustment_limit(limit_minor=0, actor="max")
 
     assert isinstance(services.request_adjustment(wanted=wanted(1), actor="ann"), Waiting)
@@ -104,7 +106,9 @@ def test_the_same_request_sent_twice_is_booked_once(shelf: psycopg.Connection) -
     assert len(booked(shelf)) == 1
 
 
-def test_a_time_of_a_fast_clock_is_clamped_when_it_is_asked_for(shelf: psycopg.Connection) -> None:
+def test_an_adjustment_time_in_the_future_is_clamped_to_the_present(
+    shelf: psycopg.Connection,
+) -> None:
     found = shelf.execute("SELECT clock_timestamp()").fetchone()
     assert found is not None
     asked = services.request_adjustment(
@@ -131,7 +135,7 @@ def test_a_time_of_a_fast_clock_is_clamped_when_it_is_asked_for(shelf: psycopg.C
         ("note", {"note": "x" * 501}),
     ],
 )
-def test_a_wrong_request_names_its_field(
+def test_an_invalid_adjustment_request_is_refused_with_its_field(
     shelf: psycopg.Connection, field: str, changes: dict[str, Any]
 ) -> None:
     services.name_products(names={"S": "Mug"})
@@ -143,7 +147,9 @@ def test_a_wrong_request_names_its_field(
 
 
 @pytest.mark.parametrize("reason", ADJUSTMENT_REASONS)
-def test_the_direction_of_a_reason_is_the_folds(shelf: psycopg.Connection, reason: str) -> None:
+def test_an_adjustment_reason_has_the_same_sign_in_ledger_and_fold(
+    shelf: psycopg.Connection, reason: str
+) -> None:
     services.adjust(services.Adjust(location="L", sku="S", reason=reason, quantity_units=3))
 
     found = shelf.execute(

@@ -26,7 +26,9 @@ NO_OPERATOR = ("associate", "manager", "buyer", "lead", "pricing", "analyst")
 
 
 @pytest.mark.parametrize("role", NO_OPERATOR)
-def test_a_person_without_the_role_reaches_no_address(rows: psycopg.Connection, role: str) -> None:
+def test_a_person_without_the_operator_role_cannot_open_admin_pages(
+    rows: psycopg.Connection, role: str
+) -> None:
     client = person(role)
     before = fingerprint()
 
@@ -42,7 +44,7 @@ def test_a_person_without_the_role_reaches_no_address(rows: psycopg.Connection, 
     assert reason == ("This needs the right to manage reference data. Nothing was changed.",)
 
 
-def test_an_operator_of_some_stores_reaches_no_address(rows: psycopg.Connection) -> None:
+def test_an_operator_of_only_some_stores_cannot_open_admin_pages(rows: psycopg.Connection) -> None:
     client = person("operator", "otto", stores=("DC-1",))
 
     for name, path in {**ADMIN, **{name: path for name, (path, _) in FORMS.items()}}.items():
@@ -50,7 +52,7 @@ def test_an_operator_of_some_stores_reaches_no_address(rows: psycopg.Connection)
     assert "/admin/" not in text(client.get("/tasks/"))
 
 
-def test_without_login_or_second_factor_every_address_leads_to_these(
+def test_admin_pages_redirect_to_login_or_second_factor(
     rows: psycopg.Connection,
 ) -> None:
     visitor, client = Client(SERVER_NAME="localhost"), operator()
@@ -68,7 +70,7 @@ def test_without_login_or_second_factor_every_address_leads_to_these(
     assert audit(rows) == []
 
 
-def test_an_idle_session_ends_here_too(rows: psycopg.Connection) -> None:
+def test_an_idle_session_ends_on_admin_pages(rows: psycopg.Connection) -> None:
     client = operator()
     session = client.session
     session["active_at"] -= 31 * 60
@@ -77,7 +79,7 @@ def test_an_idle_session_ends_here_too(rows: psycopg.Connection) -> None:
     assert client.get("/admin/")["Location"] == "/login/?next=%2Fadmin%2F&ended=idle"
 
 
-def test_every_address_has_the_rule_and_no_other_address_is_there(
+def test_the_admin_has_only_the_listed_addresses_each_with_its_access_rule(
     rows: psycopg.Connection,
 ) -> None:
     from django.urls import URLResolver, get_resolver  # noqa: PLC0415 -- needs Django set up
@@ -94,7 +96,7 @@ def test_every_address_has_the_rule_and_no_other_address_is_there(
         assert client.get(f"/admin/{path}").status_code == 404, path
 
 
-def test_the_index_leads_to_every_table(rows: psycopg.Connection) -> None:
+def test_the_admin_index_links_to_every_table(rows: psycopg.Connection) -> None:
     client = operator()
     page = text(client.get("/admin/"))
 
@@ -108,7 +110,7 @@ def test_the_index_leads_to_every_table(rows: psycopg.Connection) -> None:
         assert client.get(f"/admin/{path}").status_code == 404
 
 
-def test_nothing_is_deleted(rows: psycopg.Connection) -> None:
+def test_the_admin_has_no_way_to_delete_rows(rows: psycopg.Connection) -> None:
     client = operator()
     before = fingerprint()
     action = {"action": "delete_selected", "_selected_action": "MUG", "post": "yes"}
@@ -123,7 +125,7 @@ def test_nothing_is_deleted(rows: psycopg.Connection) -> None:
     assert fingerprint() == before
 
 
-def test_people_and_roles_are_read_here_and_changed_on_their_desk(
+def test_the_admin_shows_people_and_roles_read_only(
     rows: psycopg.Connection,
 ) -> None:
     client = operator()
@@ -143,7 +145,9 @@ def test_people_and_roles_are_read_here_and_changed_on_their_desk(
 @pytest.mark.parametrize(
     "query", ["password__startswith=a", "is_superuser=1", "groups__permissions=1", "_to_field=x"]
 )
-def test_columns_that_are_no_filter_are_not_asked(rows: psycopg.Connection, query: str) -> None:
+def test_an_admin_list_refuses_filters_on_other_columns(
+    rows: psycopg.Connection, query: str
+) -> None:
     answer = operator().get(f"/admin/auth/user/?{query}")
 
     assert answer.status_code == 400
@@ -151,7 +155,9 @@ def test_columns_that_are_no_filter_are_not_asked(rows: psycopg.Connection, quer
 
 
 @pytest.mark.parametrize("comparison", ["regex=(", "startswith=K", "in=Kitchen", "foo=1"])
-def test_a_filter_has_no_other_comparison(rows: psycopg.Connection, comparison: str) -> None:
+def test_an_admin_filter_refuses_comparisons_other_than_exact_and_isnull(
+    rows: psycopg.Connection, comparison: str
+) -> None:
     client, path = operator(), "/admin/ledger/product/"
 
     assert client.get(f"{path}?department__{comparison}").status_code == 400
@@ -197,7 +203,7 @@ def test_lists_are_searched_filtered_sorted_and_paged(rows: psycopg.Connection) 
 
 
 @pytest.mark.parametrize("path", ["ledger/product", "ledger/supplier", "auth/user", "auth/group"])
-def test_a_list_takes_few_statements_however_many_rows_it_has(
+def test_the_number_of_sql_queries_of_an_admin_list_is_independent_of_its_rows(
     rows: psycopg.Connection, path: str
 ) -> None:
     client, taken = operator(), []
@@ -214,7 +220,9 @@ def test_a_list_takes_few_statements_however_many_rows_it_has(
     assert taken[0] == taken[1] <= 10, taken
 
 
-def test_pages_have_the_headers_and_only_our_scripts_and_styles(rows: psycopg.Connection) -> None:
+def test_admin_pages_have_security_headers_and_only_own_scripts_and_styles(
+    rows: psycopg.Connection,
+) -> None:
     client = operator()
     paths = [*ADMIN.values(), *(path for path, _ in FORMS.values())]
     paths = [path.replace("MINEPRODUCT", "MUG").replace("MINE-1", "DC-1") for path in paths]

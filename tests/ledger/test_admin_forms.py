@@ -153,7 +153,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("path", "typed", "field", "message"), REFUSED)
-def test_a_refused_value_keeps_row_and_input_and_is_named_at_its_field(
+def test_a_refused_value_stays_in_the_form_with_an_error_at_its_field(
     rows: psycopg.Connection, path: str, typed: dict[str, str], field: str, message: str
 ) -> None:
     client = operator()
@@ -176,7 +176,7 @@ def test_a_refused_value_keeps_row_and_input_and_is_named_at_its_field(
     assert fingerprint() == before
 
 
-def test_a_form_of_an_older_row_is_refused_and_the_next_attempt_is_saved(
+def test_a_form_of_a_changed_row_gets_a_conflict_and_its_resend_is_saved(
     rows: psycopg.Connection,
 ) -> None:
     client = operator()
@@ -198,7 +198,7 @@ def test_a_form_of_an_older_row_is_refused_and_the_next_attempt_is_saved(
     assert audit(rows)[-1] == ("olga", "change_product", "MUG", {"name": ["Cup", "Beaker"]})
 
 
-def test_a_second_refusal_still_compares_with_what_the_person_saw(
+def test_a_resend_of_an_invalid_form_still_detects_a_changed_row(
     rows: psycopg.Connection,
 ) -> None:
     client = operator()
@@ -213,7 +213,7 @@ def test_a_second_refusal_still_compares_with_what_the_person_saw(
     assert client.post(MUG, fixed).status_code == 409
 
 
-def test_a_double_click_is_one_change(rows: psycopg.Connection) -> None:
+def test_a_form_sent_twice_makes_one_change(rows: psycopg.Connection) -> None:
     client = operator()
     form = filled(client, MUG, name="Beaker")
 
@@ -222,7 +222,9 @@ def test_a_double_click_is_one_change(rows: psycopg.Connection) -> None:
 
 
 @pytest.mark.parametrize("left_out", ["command_id", "shown"])
-def test_a_form_that_is_not_ours_is_refused(rows: psycopg.Connection, left_out: str) -> None:
+def test_a_form_without_a_valid_command_id_or_shown_value_is_refused(
+    rows: psycopg.Connection, left_out: str
+) -> None:
     client = operator()
     form = filled(client, MUG, name="Beaker")
 
@@ -234,7 +236,7 @@ def test_a_form_that_is_not_ours_is_refused(rows: psycopg.Connection, left_out: 
 
 
 @pytest.mark.parametrize("field", ["_saveasnew", "_popup"])
-def test_a_copy_and_a_pop_up_are_refused(rows: psycopg.Connection, field: str) -> None:
+def test_save_as_new_and_popup_requests_are_refused(rows: psycopg.Connection, field: str) -> None:
     client = operator()
 
     answer = client.post(MUG, filled(client, MUG, code="CUP") | {field: "1"})
@@ -243,7 +245,7 @@ def test_a_copy_and_a_pop_up_are_refused(rows: psycopg.Connection, field: str) -
     assert audit(rows) == []
 
 
-def test_the_history_of_a_supplier_has_its_terms_too(rows: psycopg.Connection) -> None:
+def test_the_history_of_a_supplier_shows_changes_of_its_terms(rows: psycopg.Connection) -> None:
     terms = services.SetSupplierTerms("ACME", order_days_mask=0b11111, email="a@example.org")
     services.set_supplier_terms(terms, actor="bea")
 
@@ -254,7 +256,7 @@ def test_the_history_of_a_supplier_has_its_terms_too(rows: psycopg.Connection) -
     assert "Email: “a@example.org”, was empty" in page
 
 
-def test_the_code_of_a_row_is_no_field(rows: psycopg.Connection) -> None:
+def test_the_code_of_a_row_cannot_be_changed(rows: psycopg.Connection) -> None:
     client = operator()
 
     client.post(MUG, filled(client, MUG, name="Beaker", code="OTHER"))
@@ -262,7 +264,7 @@ def test_the_code_of_a_row_is_no_field(rows: psycopg.Connection) -> None:
     assert rows.execute("SELECT code, name FROM retail.product").fetchall() == [("MUG", "Beaker")]
 
 
-def test_a_code_of_any_characters_has_its_page(rows: psycopg.Connection) -> None:
+def test_a_code_with_special_characters_has_a_change_page(rows: psycopg.Connection) -> None:
     services.add_reference(DescribeProduct("A/B_C &1", "<b>Odd</b>"))
     client = operator()
     [path] = re.findall(
@@ -284,7 +286,7 @@ def test_the_message_about_a_new_row_has_no_link(rows: psycopg.Connection) -> No
     assert "The product “A B” was added." in text(answer)
 
 
-def test_a_zero_character_is_refused_before_the_form(rows: psycopg.Connection) -> None:
+def test_a_zero_character_in_a_form_gets_status_400(rows: psycopg.Connection) -> None:
     client = operator()
 
     assert client.post(MUG, filled(client, MUG, name="a\x00b")).status_code == 400

@@ -64,7 +64,9 @@ def sent(program: Program, call: Call, store: Store) -> Any:
 
 
 @pytest.mark.parametrize("role", ROLES)
-def test_lists_hold_own_stores_only(stores: tuple[Store, Store], visitor: Any, role: str) -> None:
+def test_api_lists_have_rows_of_the_owners_stores_only(
+    stores: tuple[Store, Store], visitor: Any, role: str
+) -> None:
     own, other = stores
     visiting = visitor(role, own.location)
 
@@ -165,7 +167,7 @@ def test_each_operation_needs_its_scope(stores: tuple[Store, Store], visitor: An
         assert (refusal["status"], refusal["scope"]) == (403, scope), call.name
 
 
-def test_without_a_valid_token_nothing_is_read_or_changed(
+def test_requests_without_a_valid_token_get_status_401(
     ledger: psycopg.Connection, database: str
 ) -> None:
     tokens = import_module("webui.accounts.api_tokens")
@@ -195,7 +197,7 @@ def test_without_a_valid_token_nothing_is_read_or_changed(
     assert found == [("token", "not logged in", "GET /api/v1/needs")]
 
 
-def test_a_session_opens_no_address_of_the_api(ledger: psycopg.Connection) -> None:
+def test_a_browser_session_does_not_authenticate_api_requests(ledger: psycopg.Connection) -> None:
     browser = logged_in(account("lead"))
 
     for method in (browser.get, browser.post):
@@ -204,7 +206,7 @@ def test_a_session_opens_no_address_of_the_api(ledger: psycopg.Connection) -> No
         assert not answer.cookies
 
 
-def test_each_refusal_is_a_problem_and_names_the_next_step(ledger: psycopg.Connection) -> None:
+def test_each_api_error_is_a_problem_document_with_a_next_step(ledger: psycopg.Connection) -> None:
     buyer = program_of(account("buyer"))
 
     assert problem(buyer.get("/api/v1/nothing"))["status"] == 404
@@ -247,7 +249,7 @@ def test_a_large_body_and_one_that_is_not_json_are_refused(ledger: psycopg.Conne
     assert problem(form)["status"] == 415
 
 
-def test_a_token_in_clear_text_is_refused_behind_tls(
+def test_a_token_sent_over_plain_http_is_refused_if_tls_is_required(
     ledger: psycopg.Connection, settings_of_tls: None
 ) -> None:
     buyer = program_of(account("buyer"))
@@ -264,7 +266,7 @@ def settings_of_tls() -> Iterator[None]:
         yield
 
 
-def test_more_requests_than_the_limit_wait_for_the_next_minute(
+def test_requests_above_the_rate_limit_get_status_429(
     ledger: psycopg.Connection,
 ) -> None:
     buyer = program_of(account("buyer"))
@@ -287,7 +289,7 @@ def test_more_requests_than_the_limit_wait_for_the_next_minute(
     assert 1 <= int(answer["Retry-After"]) <= 60
 
 
-def test_the_stated_wait_reaches_the_next_minute(ledger: psycopg.Connection) -> None:
+def test_the_retry_after_wait_reaches_the_next_minute(ledger: psycopg.Connection) -> None:
     tokens = import_module("webui.accounts.api_tokens")
     token = program_of(account("buyer")).token
     # Begin after half a second: a wait rounded to the nearest second would be too short.

@@ -18,7 +18,9 @@ MUG = [
 ]
 
 
-def test_stock_has_the_active_codes_and_is_found_by_them(coded: psycopg.Connection) -> None:
+def test_api_stock_has_active_product_codes_and_is_searchable_by_them(
+    coded: psycopg.Connection,
+) -> None:
     for sku in ("MUG", "LAMP"):
         services.range_item(location="L", sku=sku)
         level(coded, replace(state(), inv_key=InvKey(f"L|{sku}")))
@@ -37,7 +39,7 @@ def test_stock_has_the_active_codes_and_is_found_by_them(coded: psycopg.Connecti
     assert lists[0][0]["codes"] == []
 
 
-def test_a_scanned_code_has_its_product(coded: psycopg.Connection) -> None:
+def test_the_codes_api_finds_the_product_of_a_scanned_code(coded: psycopg.Connection) -> None:
     visitor = program("associate", stores=("L",))
 
     def found(**query: str | int) -> list[tuple[str, str, int, bool]]:

@@ -31,7 +31,7 @@ def approve(**further: object) -> dict[str, object]:
     return {"action": "approve", "revision": 1, **further}
 
 
-def test_stock_states_figures_units_money_and_their_age(buyer: Program) -> None:
+def test_the_stock_api_returns_units_currency_status_and_age(buyer: Program) -> None:
     answer = buyer.get("/api/v1/stock").json()
     one = buyer.get("/api/v1/stock/L/S").json()
 
@@ -43,7 +43,9 @@ def test_stock_states_figures_units_money_and_their_age(buyer: Program) -> None:
     assert problem(buyer.get("/api/v1/stock/L/UNKNOWN"))["status"] == 404
 
 
-def test_the_same_key_orders_once_and_returns_the_first_result(buyer: Program) -> None:
+def test_a_repeated_idempotency_key_orders_once_and_returns_the_first_result(
+    buyer: Program,
+) -> None:
     key = uuid4()
     first = buyer.post(NEED, approve(packs=8, pack_units=6), key=key)
     again = buyer.post(NEED, approve(packs=8, pack_units=6), key=key)
@@ -56,7 +58,7 @@ def test_the_same_key_orders_once_and_returns_the_first_result(buyer: Program) -
     assert (line["ordered_units"], line["need_id"], line["value_minor"]) == (48, "R:L|S:1-2", 12000)
 
 
-def test_a_key_with_another_content_or_of_another_person_is_refused(buyer: Program) -> None:
+def test_an_idempotency_key_reused_for_another_content_or_person_is_refused(buyer: Program) -> None:
     key = uuid4()
     assert buyer.post(NEED, approve(), key=key).status_code == 200
 
@@ -70,7 +72,7 @@ def test_a_key_with_another_content_or_of_another_person_is_refused(buyer: Progr
         assert found["field"] == "Idempotency-Key"
 
 
-def test_a_second_approval_with_a_new_key_orders_nothing(buyer: Program) -> None:
+def test_a_second_approval_with_a_new_idempotency_key_orders_nothing(buyer: Program) -> None:
     first = buyer.post(NEED, approve()).json()
     second = buyer.post(NEED, approve()).json()
 
@@ -78,7 +80,7 @@ def test_a_second_approval_with_a_new_key_orders_nothing(buyer: Program) -> None
     assert second["line_ids"] == first["line_ids"]
 
 
-def test_a_need_that_has_changed_is_refused_with_what_it_is_now(
+def test_an_approval_of_a_changed_need_is_refused_with_its_present_values(
     buyer: Program, ledger: psycopg.Connection
 ) -> None:
     ledger.execute("UPDATE app.reorder_proposal SET revision = 2, quantity_units = 60")
@@ -108,7 +110,7 @@ def test_a_need_that_has_changed_is_refused_with_what_it_is_now(
         (approve(parts=[{"units": 42, "due_on": "2099-W10-1"}]), 400, "parts.0.due_on", None),
     ],
 )
-def test_a_value_that_breaks_a_rule_is_named(
+def test_an_error_names_the_field_and_value_that_break_a_rule(
     buyer: Program, body: dict[str, object], status: int, field: str, value: str | None
 ) -> None:
     found = problem(buyer.post(NEED, body))
@@ -135,7 +137,7 @@ def test_a_quantity_far_beyond_the_suggestion_has_to_be_confirmed(buyer: Program
     assert buyer.post(NEED, approve(confirmed=True, **far)).json()["outcome"] == "ordered_before"
 
 
-def test_a_command_without_a_key_is_refused(buyer: Program) -> None:
+def test_a_command_without_an_idempotency_key_is_refused(buyer: Program) -> None:
     answer = buyer.client.post(NEED, approve(), "application/json", headers=buyer.head)
 
     assert problem(answer)["field"] == "Idempotency-Key"
@@ -242,7 +244,7 @@ def test_an_order_is_sent_confirmed_shipped_and_cancelled(buyer: Program) -> Non
     assert program("lead").post(path, restore).json()["open_units"] == 6
 
 
-def test_a_confirmation_of_nothing_closes_the_line_knowingly(buyer: Program) -> None:
+def test_a_confirmation_of_zero_units_needs_close_line_to_close_the_line(buyer: Program) -> None:
     ref = buyer.post(NEED, approve()).json()["order_ref"]
     order = buyer.get(f"/api/v1/orders/{ref}").json()
     buyer.post(f"/api/v1/orders/{ref}", {"action": "send", "version": order["version"]})
@@ -278,7 +280,9 @@ def test_a_draft_line_is_changed_moved_and_deleted_once(buyer: Program) -> None:
     assert problem(buyer.post(path, delete))["status"] == 404
 
 
-def test_a_change_far_beyond_a_draft_line_takes_a_confirmation(buyer: Program) -> None:
+def test_a_change_of_a_draft_line_above_ten_times_its_units_needs_confirmation(
+    buyer: Program,
+) -> None:
     done = buyer.post(NEED, approve()).json()
     path = f"/api/v1/order-lines/{done['line_ids'][0]}"
     [line] = buyer.get(f"/api/v1/orders/{done['order_ref']}").json()["lines"]
@@ -346,7 +350,7 @@ def _named(item: dict[str, Any]) -> tuple[Any, ...]:
     return tuple(item.get(name) for name in ("cursor", "id", "order_ref", "location", "sku"))
 
 
-def test_items_with_any_printable_name_have_an_address(
+def test_items_with_special_characters_in_their_sku_have_a_url(
     buyer: Program, ledger: psycopg.Connection
 ) -> None:
     sku = "a/b?c#d é%2F"
@@ -368,7 +372,9 @@ def test_items_with_any_printable_name_have_an_address(
         ("/api/v1/needs?view=all", "view"),
     ],
 )
-def test_a_parameter_that_breaks_a_rule_is_named(buyer: Program, path: str, field: str) -> None:
+def test_an_error_names_the_query_parameter_that_breaks_a_rule(
+    buyer: Program, path: str, field: str
+) -> None:
     found = problem(buyer.get(path))
 
     is_cursor = field == "after"

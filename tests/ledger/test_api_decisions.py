@@ -41,7 +41,7 @@ def test_each_change_of_a_need_is_an_event(
     assert (items[1]["proposal"]["quantity_units"], items[1]["currency"]) == (60, "EUR")
 
 
-def test_snoozes_and_prices_are_events_too(
+def test_snoozes_and_price_proposals_are_decision_events(
     ledger: psycopg.Connection, sinks: psycopg.Connection
 ) -> None:
     reorder_proposal(sinks)
@@ -58,7 +58,7 @@ def test_snoozes_and_prices_are_events_too(
     assert (offer["proposal"]["old_minor"], offer["proposal"]["new_minor"]) == (999, 899)
 
 
-def test_a_reader_continues_where_it_was_and_from_the_newest(
+def test_a_reader_continues_from_its_cursor_or_from_the_newest_event(
     ledger: psycopg.Connection, sinks: psycopg.Connection
 ) -> None:
     reorder_proposal(sinks)
@@ -75,7 +75,7 @@ def test_a_reader_continues_where_it_was_and_from_the_newest(
     ]
 
 
-def test_events_get_their_places_in_the_order_of_the_commits(
+def test_decision_events_are_ordered_by_commit(
     server: Any, database: str, ledger: psycopg.Connection
 ) -> None:
     """A reader of an event can't miss one whose transaction began earlier and ends later."""
@@ -120,7 +120,7 @@ def test_a_cursor_before_the_kept_events_is_refused(
     assert len(reader.get(PATH).json()["items"]) == 1
 
 
-def test_a_cursor_from_before_the_first_event_can_be_gone(
+def test_a_cursor_from_before_the_first_event_is_refused_after_deletions(
     ledger: psycopg.Connection, sinks: psycopg.Connection
 ) -> None:
     reader = program("buyer")
@@ -166,7 +166,7 @@ def test_a_stream_continues_after_the_events_of_other_stores(
     assert following.after == newest
 
 
-def test_events_of_other_stores_decide_too_whether_a_cursor_is_gone(
+def test_deleted_events_of_other_stores_also_make_a_cursor_invalid(
     ledger: psycopg.Connection, sinks: psycopg.Connection
 ) -> None:
     manager, buyer = program("manager", stores=("M",)), program("buyer")
@@ -204,7 +204,7 @@ def test_a_cursor_above_the_newest_event_is_refused(
     assert problem(reader.client.get(f"{PATH}/stream", headers=head))["field"] == "Last-Event-ID"
 
 
-def test_events_of_a_store_are_found_by_an_index(ledger: psycopg.Connection) -> None:
+def test_decision_events_have_an_index_by_location_and_id(ledger: psycopg.Connection) -> None:
     found = ledger.execute(
         "SELECT indexdef FROM pg_indexes WHERE tablename = 'decision_event'"
     ).fetchall()
@@ -213,7 +213,7 @@ def test_events_of_a_store_are_found_by_an_index(ledger: psycopg.Connection) -> 
 
 
 @pytest.mark.parametrize("kind", ["need", "price"])
-def test_another_logic_revision_under_the_same_revision_is_an_event(
+def test_a_change_of_the_logic_revision_alone_is_a_decision_event(
     ledger: psycopg.Connection, sinks: psycopg.Connection, kind: str
 ) -> None:
     reorder_proposal(sinks)
@@ -226,7 +226,7 @@ def test_another_logic_revision_under_the_same_revision_is_an_event(
     assert found == ["opened", "revised"]
 
 
-def test_no_service_writes_events_itself(till: psycopg.Connection) -> None:
+def test_the_application_role_cannot_delete_decision_events(till: psycopg.Connection) -> None:
 
     with pytest.raises(psycopg.errors.InsufficientPrivilege):
         till.execute("DELETE FROM app.decision_event")

@@ -102,7 +102,7 @@ def answers_of(page: str, environment: dict[str, str]) -> list[str]:
     return answers
 
 
-def test_the_examples_of_the_page_lead_to_a_sent_and_received_order(
+def test_the_examples_of_api_md_send_and_receive_an_order(
     environment: dict[str, str],
 ) -> None:
     stock, needs, decided, sent, events, newest, stream, *of_store = answers_of(PAGE, environment)
@@ -123,7 +123,7 @@ def test_the_examples_of_the_page_lead_to_a_sent_and_received_order(
     assert "'receipt_ids': [" in received
 
 
-def test_the_page_names_every_scope_with_its_right(database: str) -> None:
+def test_api_md_lists_every_scope_with_its_right(database: str) -> None:
     tokens = import_module("webui.accounts.api_tokens")
     urls = import_module("webui.api.urls")
     rights = {
@@ -138,7 +138,7 @@ def test_the_page_names_every_scope_with_its_right(database: str) -> None:
     assert [scope for scope, _ in rows] == list(tokens.SCOPES)
 
 
-def test_the_page_names_each_type_of_refusal_with_its_status() -> None:
+def test_api_md_lists_each_error_type_with_its_status() -> None:
     sources = sorted((PROJECT / "webui" / "api").glob("*.py"))
     made = {
         (name, status)
@@ -219,7 +219,7 @@ def test_a_token_has_at_most_five_streams_and_a_process_fifty(
     client.close()
 
 
-def test_a_stream_that_passed_the_limit_with_others_ends_at_once(
+def test_a_stream_opened_above_the_limit_by_a_race_ends_at_once(
     monkeypatch: pytest.MonkeyPatch, database: str
 ) -> None:
     decisions = import_module("webui.api.decisions")

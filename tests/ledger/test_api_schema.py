@@ -21,7 +21,7 @@ LONGEST_S = 240  # schemathesis' coverage phase takes one to two minutes, fuzzin
 STREAM = "/api/v1/decisions/stream"
 
 
-def test_each_operation_states_scope_roles_refusals_and_key(
+def test_each_openapi_operation_has_scope_error_responses_and_idempotency_key(
     ledger: psycopg.Connection, address: str
 ) -> None:
     document = httpx.get(f"{address}/openapi.json", timeout=DEADLINE_S).raise_for_status().json()
@@ -73,7 +73,7 @@ def test_schemathesis_finds_nothing(
     assert done.returncode == 0, done.stdout[-20_000:] + done.stderr[-2_000:]
 
 
-def test_every_command_is_known_to_the_errors_of_its_fields(
+def test_every_api_action_of_the_schema_is_a_tag_of_the_error_messages(
     ledger: psycopg.Connection, address: str
 ) -> None:
     document = httpx.get(f"{address}/openapi.json", timeout=DEADLINE_S).raise_for_status().json()

@@ -76,7 +76,7 @@ def test_a_count_is_recorded_once_and_approved_by_another_person(
     ).fetchone() == ("approved", "associate", "manager")
 
 
-def test_who_has_counted_does_not_approve_and_a_refused_count_changes_nothing(
+def test_a_count_cannot_be_approved_by_its_counter_but_can_be_refused(
     staff: Program,
 ) -> None:
     manager = program("manager")
@@ -262,7 +262,7 @@ def test_a_receipt_that_breaks_a_rule_writes_nothing(
     assert ledger.execute("SELECT count(*) FROM retail.shipment_line").fetchone() == (0,)
 
 
-def test_refused_goods_stay_on_order_and_announced_ones_close_the_line(
+def test_refused_goods_remain_on_order_and_received_shipments_close_the_line(
     staff: Program, line: int, ledger: psycopg.Connection
 ) -> None:
     assert staff.post(RECEIPTS, received(line, 0, reason="refused")).status_code == 200
@@ -315,7 +315,7 @@ def test_a_planned_transfer_is_cancelled_once(staff: Program) -> None:
     assert problem(staff.post(path, {"action": "cancel"}))["status"] == 404
 
 
-def test_each_end_does_its_own_step(staff: Program) -> None:
+def test_only_the_source_ships_and_only_the_destination_receives_a_transfer(staff: Program) -> None:
     sent = staff.post(TRANSFERS, plan(action="ship")).json()
     planned = staff.post(TRANSFERS, plan()).json()
     source, destination = (
@@ -331,7 +331,7 @@ def test_each_end_does_its_own_step(staff: Program) -> None:
     assert source.post(f"{TRANSFERS}/{planned['id']}", ship).status_code == 200
 
 
-def test_answering_a_need_takes_scope_and_right_to_decide_needs(staff: Program) -> None:
+def test_a_transfer_for_a_need_requires_scope_and_right_to_decide_needs(staff: Program) -> None:
     found = problem(staff.post(TRANSFERS, plan(need_id="R:M|S:1-2")))
     assert (found["status"], found["right"]) == (403, "decide reorders")
     narrow = program("associate", "transfers:write")

@@ -43,7 +43,7 @@ def test_a_person_creates_a_token_which_is_shown_once(
     assert scopes == FORM["scopes"]
 
 
-def test_creating_and_ending_are_entries_of_the_audit(
+def test_creating_and_ending_a_token_are_logged_in_the_action_log(
     browser: Any, ledger: psycopg.Connection
 ) -> None:
     browser.post(PATH, FORM | {"password": PASSWORD})
@@ -82,7 +82,9 @@ def test_a_refused_form_creates_no_token(
     assert ledger.execute("SELECT count(*) FROM app.api_token").fetchone() == (0,)
 
 
-def test_nobody_ends_a_token_of_somebody_else(browser: Any, ledger: psycopg.Connection) -> None:
+def test_a_person_cannot_end_the_token_of_another_account(
+    browser: Any, ledger: psycopg.Connection
+) -> None:
     robot = program_of(account("buyer", "robot"))
     [(number,)] = ledger.execute("SELECT id FROM app.api_token").fetchall()
 

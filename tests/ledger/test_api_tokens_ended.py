@@ -39,7 +39,7 @@ def ended(ledger: psycopg.Connection, action: str) -> list[int | None]:
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_recovered_account_has_no_token_of_before(
+def test_the_recovery_of_an_account_ends_its_tokens(
     staff: psycopg.Connection, accounts: Any, way: str
 ) -> None:
     user = import_module("ledger.people").User.objects.get(username="ann")
@@ -65,7 +65,7 @@ def test_a_changed_password_ends_the_tokens(staff: psycopg.Connection, accounts:
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_service_account_loses_its_tokens_with_its_sessions_only(
+def test_tokens_of_a_service_account_end_only_if_its_sessions_are_ended(
     ledger: psycopg.Connection, accounts: Any, way: str
 ) -> None:
     user = account("buyer", "robot")
@@ -97,7 +97,7 @@ def test_a_new_role_with_a_second_factor_ends_tokens_made_without_one(
     assert ended(staff, "set_roles") == [1 if status == 401 else None]
 
 
-def test_a_role_that_was_held_before_ends_no_tokens(
+def test_adding_a_role_to_an_account_with_a_second_factor_role_ends_no_tokens(
     staff: psycopg.Connection, accounts: Any
 ) -> None:
     user = import_module("ledger.people").User.objects.get(username="olga")

@@ -52,7 +52,7 @@ def past_the_log(ledger: psycopg.Connection, statement: str) -> None:
         ledger.execute("SET session_replication_role = origin")
 
 
-def test_an_unchanged_log_holds_and_its_head_is_the_last_place(ledger, entries) -> None:
+def test_verifying_an_unchanged_action_log_finds_no_break(ledger, entries) -> None:
     verdict = chain.verify(ledger, Head())
 
     assert verdict.breaks == ()
@@ -71,26 +71,26 @@ def test_an_unchanged_log_holds_and_its_head_is_the_last_place(ledger, entries) 
         "command_id = gen_random_uuid()",
     ],
 )
-def test_a_changed_entry_is_named(ledger, entries, change: str) -> None:
+def test_a_changed_action_log_entry_is_reported(ledger, entries, change: str) -> None:
     ledger.execute(f"UPDATE app.action_log SET {change} WHERE id = {entries[2]}")
 
     assert found(ledger) == [(3, entries[2], "the entry was changed")]
 
 
-def test_a_deleted_entry_is_named(ledger, entries) -> None:
+def test_a_deleted_action_log_entry_is_reported(ledger, entries) -> None:
     ledger.execute(f"DELETE FROM app.action_log WHERE id = {entries[1]}")
 
     assert found(ledger) == [(2, entries[1], "the entry was deleted")]
 
 
-def test_an_entry_that_was_deleted_with_its_place_leaves_a_gap(ledger, entries) -> None:
+def test_a_deleted_entry_with_deleted_chain_row_is_reported_as_a_gap(ledger, entries) -> None:
     ledger.execute(f"DELETE FROM app.action_log WHERE id = {entries[1]}")
     ledger.execute(f"DELETE FROM app.action_chain WHERE action_id = {entries[1]}")
 
     assert found(ledger) == [(3, entries[2], "chain entries 2 to 2 are missing")]
 
 
-def test_an_entry_inserted_past_the_trigger_is_named(ledger, entries) -> None:
+def test_an_entry_inserted_without_the_trigger_is_reported(ledger, entries) -> None:
     past_the_log(ledger, "INSERT INTO app.action_log (action, subject) VALUES ('count', 'L|7')")
     new = entries[-1] + 1
 
@@ -99,7 +99,7 @@ def test_an_entry_inserted_past_the_trigger_is_named(ledger, entries) -> None:
     ]
 
 
-def test_a_place_that_was_written_again_breaks_the_next_link(ledger, entries) -> None:
+def test_a_rewritten_chain_row_breaks_the_link_of_the_next_row(ledger, entries) -> None:
     ledger.execute(f"UPDATE app.action_log SET actor = 'eve' WHERE id = {entries[2]}")
     ledger.execute(
         "UPDATE app.action_chain c SET hash = app.action_hash(c.place, c.previous, a)"
@@ -109,7 +109,7 @@ def test_a_place_that_was_written_again_breaks_the_next_link(ledger, entries) ->
     assert found(ledger) == [(4, entries[3], "the hash of its predecessor differs")]
 
 
-def test_a_removed_end_is_found_by_the_head_outside(ledger, entries) -> None:
+def test_removed_last_entries_are_found_by_the_head_file_outside_postgres(ledger, entries) -> None:
     outside = head.newest(ledger)
     ledger.execute(f"DELETE FROM app.action_log WHERE id >= {entries[3]}")
     ledger.execute("DELETE FROM app.action_chain WHERE place >= 4")
@@ -119,7 +119,7 @@ def test_a_removed_end_is_found_by_the_head_outside(ledger, entries) -> None:
     assert found(ledger, outside) == [(5, None, removed)]
 
 
-def test_a_chain_that_was_written_again_as_a_whole_is_found_by_the_head_outside(
+def test_a_fully_rewritten_chain_is_found_by_the_head_file_outside_postgres(
     ledger, entries
 ) -> None:
     outside = head.newest(ledger)
@@ -131,7 +131,7 @@ def test_a_chain_that_was_written_again_as_a_whole_is_found_by_the_head_outside(
     assert found(ledger, outside) == [(5, None, again)]
 
 
-def test_entries_of_simultaneous_transactions_stand_in_one_chain_without_gaps(
+def test_simultaneous_transactions_write_one_chain_without_gaps(
     server: Server, database: str, ledger: psycopg.Connection
 ) -> None:
     def write(worker: int) -> None:
@@ -156,7 +156,7 @@ def test_entries_of_simultaneous_transactions_stand_in_one_chain_without_gaps(
     assert (verdict.breaks, verdict.head.place) == ((), 6 * 20)
 
 
-def test_the_job_moves_the_head_along_the_chain_and_never_over_damage(
+def test_the_head_job_advances_the_head_file_but_not_over_a_damaged_chain(
     ledger, entries, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     settings = Connections(home=tmp_path)
@@ -172,7 +172,7 @@ def test_the_job_moves_the_head_along_the_chain_and_never_over_damage(
     assert head.path_of(settings).stat().st_mode & 0o077 == 0
 
 
-def test_the_command_names_the_break_and_a_restore_is_accepted_with_a_reason(
+def test_audit_verify_reports_the_break_and_audit_accept_accepts_a_restore(
     server: Server, database: str, ledger, entries, tmp_path: Path, monkeypatch
 ) -> None:
     for name, text in (server.environment(database) | {"INVENTORY_HOME": str(tmp_path)}).items():

@@ -57,7 +57,7 @@ FINE: dict[str, Any] = {
         ({}, {"pipeline_age_us": None}, "no heartbeat"),
     ],
 )
-def test_each_condition_holds_on_one_side_and_objects_on_the_other(
+def test_each_condition_of_an_automatic_price_has_its_exact_boundary(
     holds: dict[str, Any], objects: dict[str, Any], why: str
 ) -> None:
     def verdict(changes: dict[str, Any]) -> str | None:
@@ -75,7 +75,9 @@ def test_each_condition_holds_on_one_side_and_objects_on_the_other(
         (None, "the stock figures of the item are missing or more than 60 s old"),
     ],
 )
-def test_no_price_is_written_from_old_numbers(as_of_us: int | None, why: str | None) -> None:
+def test_no_automatic_price_is_written_from_stock_figures_older_than_60_s(
+    as_of_us: int | None, why: str | None
+) -> None:
     assert why_not(Candidate(**FINE), now_us=NOW_US, as_of_us=as_of_us) == why
 
 
@@ -113,7 +115,7 @@ def test_a_due_price_is_written_once_by_the_system(ledger: psycopg.Connection, d
     assert written(ledger) == [(899, "rule", due, None)]
 
 
-def test_two_processes_write_it_once(ledger: psycopg.Connection, due: str) -> None:
+def test_two_processes_write_an_automatic_price_once(ledger: psycopg.Connection, due: str) -> None:
     assert sorted(at_the_same_time(write_due, write_due)) in ([0, 1], [1, 1])
     assert len(written(ledger)) == 1
 
@@ -143,7 +145,7 @@ def test_no_price_is_written_by_rule_while_the_pipeline_is_stale(
     )
 
 
-def test_a_policy_that_changes_while_a_price_is_written_is_heard(
+def test_a_policy_change_during_the_write_prevents_the_automatic_price(
     ledger: psycopg.Connection, server: Server, database: str, due: str
 ) -> None:
     with psycopg.connect(server.url("postgres", database)) as person:
@@ -160,7 +162,7 @@ def test_a_policy_that_changes_while_a_price_is_written_is_heard(
     assert written(ledger) == []
 
 
-def test_a_stop_beside_an_automatic_price_of_the_same_item_ends(
+def test_a_price_stop_and_an_automatic_price_of_one_item_do_not_deadlock(
     ledger: psycopg.Connection, server: Server, database: str, due: str
 ) -> None:
     """Automatic price and stop both wait for the row of the item. They must not deadlock."""
@@ -194,7 +196,9 @@ def test_a_stop_beside_an_automatic_price_of_the_same_item_ends(
     ]
 
 
-def test_while_the_switch_is_on_proposals_wait(ledger: psycopg.Connection, due: str) -> None:
+def test_no_automatic_price_is_written_while_the_kill_switch_is_on(
+    ledger: psycopg.Connection, due: str
+) -> None:
     services.set_price_kill_switch(is_on=True, actor="pat")
     stopped = (write_due(), objections_to([due])[due])
     services.set_price_kill_switch(is_on=False, actor="pat")
@@ -203,14 +207,16 @@ def test_while_the_switch_is_on_proposals_wait(ledger: psycopg.Connection, due: 
     assert write_due() == 1
 
 
-def test_a_person_who_was_faster_is_not_overruled(ledger: psycopg.Connection, due: str) -> None:
+def test_a_proposal_snoozed_by_a_person_gets_no_automatic_price(
+    ledger: psycopg.Connection, due: str
+) -> None:
     services.snooze_price(proposal_id=due, shown_revision=1, actor="pat")
 
     assert write_due() == 0
     assert written(ledger) == []
 
 
-def test_a_rule_made_price_of_the_day_of_writing_holds_the_next_one_back(
+def test_a_rule_made_price_of_the_same_day_blocks_an_automatic_price(
     ledger: psycopg.Connection, due: str
 ) -> None:
     # The proposal's effective_at is long past, so its price would start with the next window.
@@ -229,7 +235,9 @@ def test_a_rule_made_price_of_the_day_of_writing_holds_the_next_one_back(
     )
 
 
-def test_a_rule_made_price_of_another_day_does_not(ledger: psycopg.Connection, due: str) -> None:
+def test_a_rule_made_price_of_another_day_allows_an_automatic_price(
+    ledger: psycopg.Connection, due: str
+) -> None:
     yesterday = next_window_start(database_now()) - timedelta(days=1)
     write(ledger, "price_change", effective_from=yesterday, kind="rule", proposal_id="P:L|S:1-1")
 

@@ -30,7 +30,7 @@ def wait_for_life(ledger: psycopg.Connection, *, after: object = None) -> tuple[
     raise TimeoutError(message)
 
 
-def test_the_process_survives_a_lost_connection_and_ends_when_asked(
+def test_the_automation_process_survives_a_lost_database_connection(
     server: Server, database: str, ledger: psycopg.Connection
 ) -> None:
     process = subprocess.Popen(
@@ -55,7 +55,9 @@ def test_the_process_survives_a_lost_connection_and_ends_when_asked(
     assert code == 0
 
 
-def test_each_round_does_every_job_and_says_how_much(ledger: psycopg.Connection) -> None:
+def test_each_automation_round_runs_every_job_and_records_its_count(
+    ledger: psycopg.Connection,
+) -> None:
     stop = threading.Event()
     done: list[str] = []
 

@@ -52,7 +52,7 @@ def owner(
         clear_publication(connection)
 
 
-def test_a_missing_publication_is_damage_and_a_capture_that_begins_creates_it(owner) -> None:
+def test_a_missing_publication_is_damage_until_it_is_created(owner) -> None:
     before = owner.execute(PUBLISHED, (PUBLICATION,)).fetchall()
     assert (damage_of(owner), create_publication(owner)) == (None, False)
 
@@ -65,7 +65,7 @@ def test_a_missing_publication_is_damage_and_a_capture_that_begins_creates_it(ow
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_publication_that_was_away_stays_damage_when_it_is_back(owner, ledger, change) -> None:
+def test_a_publication_that_was_changed_and_restored_is_still_damage(owner, ledger, change) -> None:
     away, back = CHANGES[change]
     with inactive_slot(ledger):
         store_publication(owner)
@@ -84,7 +84,9 @@ def test_a_publication_that_was_away_stays_damage_when_it_is_back(owner, ledger,
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_change_while_capture_is_being_checked_is_not_recorded(owner, ledger, change) -> None:
+def test_storing_the_ids_of_a_changed_publication_does_not_hide_its_damage(
+    owner, ledger, change
+) -> None:
     """A changed publication stays damage, even if its ids are stored after the check for damage."""
     away, back = CHANGES[change]
     with inactive_slot(ledger):
@@ -97,7 +99,7 @@ def test_a_change_while_capture_is_being_checked_is_not_recorded(owner, ledger, 
         assert damage_of(owner) is not None
 
 
-def test_rows_that_a_filter_leaves_out_are_damage(owner) -> None:
+def test_a_publication_with_a_row_filter_is_damage(owner) -> None:
     owner.execute(f"ALTER PUBLICATION {PUBLICATION} DROP TABLE retail.sale_line")
     owner.execute(
         f"ALTER PUBLICATION {PUBLICATION} ADD TABLE retail.sale_line WHERE (quantity_units > 1)"
@@ -134,7 +136,7 @@ def test_a_missing_slot_is_damage_once_a_capture_has_streamed(owner, server, dat
     refuse_damaged(url)
 
 
-def test_the_application_may_pause_and_record_and_nothing_else(owner, till) -> None:
+def test_the_application_role_can_only_update_the_capture_row(owner, till) -> None:
     request_pause(till, "someone")
     store_publication(till)
 
@@ -146,7 +148,7 @@ def test_the_application_may_pause_and_record_and_nothing_else(owner, till) -> N
             till.execute(statement)
 
 
-def test_a_failing_start_prints_no_trace_of_java() -> None:
+def test_the_error_of_a_failed_connector_has_no_java_stack_trace() -> None:
     trace = "io.debezium.DebeziumException: offset is no longer available on the server\n\tat io.A"
 
     old = refusal(f"connector retail-cdc is not ready after 60 s\n{trace}")

@@ -25,7 +25,7 @@ def by_name(table: CapturedTable) -> str:
 
 
 @pytest.mark.parametrize("table", CAPTURED, ids=by_name)
-def test_the_table_has_the_columns_with_their_types(
+def test_each_captured_table_has_the_columns_of_the_catalogue(
     till: psycopg.Connection, table: CapturedTable
 ) -> None:
     found: dict[str, str] = dict(till.execute(COLUMNS, [f"retail.{table.name}"]).fetchall())
@@ -38,7 +38,7 @@ def test_the_table_has_the_columns_with_their_types(
 
 
 @pytest.mark.parametrize("table", CAPTURED, ids=by_name)
-def test_the_table_is_captured_with_both_images(
+def test_each_captured_table_is_published_with_replica_identity_full(
     till: psycopg.Connection, table: CapturedTable
 ) -> None:
     relation = [f"retail.{table.name}"]
@@ -51,7 +51,7 @@ def test_the_table_is_captured_with_both_images(
 
 
 @pytest.mark.parametrize("table", CAPTURED, ids=by_name)
-def test_sql_has_the_effect_of_exactly_the_tables_that_move_stock(
+def test_sql_has_stock_functions_for_exactly_the_tables_that_change_stock(
     till: psycopg.Connection, table: CapturedTable
 ) -> None:
     rules = {name for (name,) in till.execute(RULES, [f"retail.{table.name}"])}

@@ -35,7 +35,7 @@ MUG,{NUMBER.lower()},ACME,,
 """
 
 
-def test_an_import_adds_changes_and_keeps_codes_with_one_entry_each(
+def test_a_code_import_writes_one_audit_entry_for_each_changed_code(
     coded: psycopg.Connection,
 ) -> None:
     before = fingerprint()
@@ -92,7 +92,7 @@ WRONG = [
 ]
 
 
-def test_letters_that_only_python_converts_are_compared_as_postgres_does(
+def test_supplier_codes_are_matched_ignoring_case_as_postgres_does(
     coded: psycopg.Connection,
 ) -> None:
     """Python makes SS of ß. Postgres leaves ß, so its unique index allows both numbers."""
@@ -104,7 +104,7 @@ def test_letters_that_only_python_converts_are_compared_as_postgres_does(
     assert other.reason.startswith("This is a code of MUG")
 
 
-def test_a_supplier_with_a_character_that_postgres_has_not_is_a_wrong_row(
+def test_a_supplier_with_a_zero_character_is_an_invalid_row(
     coded: psycopg.Connection,
 ) -> None:
     [bad] = check_codes("sku,code,supplier\nMUG,M-1,AC\0ME\n").bad_rows
@@ -142,7 +142,7 @@ def test_every_wrong_row_is_listed_at_once(coded: psycopg.Connection) -> None:
         ("x" * (MOST_CHARACTERS + 1), "at most 500,000 characters"),
     ],
 )
-def test_a_text_that_is_no_such_file_is_refused(
+def test_an_invalid_import_file_is_refused_with_the_rule(
     coded: psycopg.Connection, content: str, rule: str
 ) -> None:
     with pytest.raises(ServiceError, match=re.escape(rule)):
@@ -150,7 +150,9 @@ def test_a_text_that_is_no_such_file_is_refused(
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t"])
-def test_files_of_spreadsheets_are_read(coded: psycopg.Connection, delimiter: str) -> None:
+def test_spreadsheet_exports_with_any_common_delimiter_are_imported(
+    coded: psycopg.Connection, delimiter: str
+) -> None:
     content = "\ufeffCode,SKU\r\n036000291452,LAMP\r\n".replace(",", delimiter)
 
     assert import_codes(content) == ImportedCodes(1, 0, 0)

@@ -132,7 +132,7 @@ CALLS: dict[str, tuple[Callable[[str], Any], Callable[[Any, UUID], object]]] = {
 
 
 @pytest.mark.parametrize("service", CALLS)
-def test_a_command_id_that_meets_another_subject_is_refused_aloud(
+def test_a_command_id_reused_for_another_subject_is_refused(
     shelf: psycopg.Connection, service: str
 ) -> None:
     make, call = CALLS[service]
@@ -182,7 +182,7 @@ def test_a_command_id_of_another_person_is_refused(
     assert adjusted(shelf) == [(1,)]
 
 
-def test_a_command_of_an_earlier_version_has_no_content_and_returns_its_result(
+def test_a_command_stored_without_content_hash_still_returns_its_result(
     shelf: psycopg.Connection,
 ) -> None:
     command = uuid4()
@@ -200,12 +200,12 @@ def test_a_command_of_an_earlier_version_has_no_content_and_returns_its_result(
     assert adjusted(shelf) == []
 
 
-def test_values_that_a_page_has_shown_are_no_content() -> None:
+def test_the_shown_revision_does_not_change_the_content_hash() -> None:
     assert content_hash(ApproveReorder("R", 1, 6)) == content_hash(ApproveReorder("R", 2, 6))
     assert content_hash(ApproveReorder("R", 1, 6)) != content_hash(ApproveReorder("R", 1, 7))
 
 
-def test_content_is_equal_in_any_order_of_its_names_and_differs_in_nested_values() -> None:
+def test_the_content_hash_ignores_key_order_and_includes_nested_values() -> None:
     day = date(2026, 3, 2)
 
     assert content_hash({"a": 1, "b": day}) == content_hash({"b": day, "a": 1})
@@ -213,7 +213,7 @@ def test_content_is_equal_in_any_order_of_its_names_and_differs_in_nested_values
     assert content_hash(None) != content_hash("")
 
 
-def test_a_snooze_of_as_many_days_is_the_same_command_at_any_time(
+def test_a_repeated_snooze_for_the_same_days_is_the_same_command(
     ledger: psycopg.Connection,
 ) -> None:
     write(ledger, "item_location")

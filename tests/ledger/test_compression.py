@@ -64,7 +64,7 @@ def test_an_event_stream_is_never_compressed(kind: str) -> None:
     assert "Content-Encoding" not in answer
 
 
-def test_pictures_and_parts_of_files_stay_as_they_are() -> None:
+def test_images_and_partial_responses_are_not_compressed() -> None:
     for response in (
         HttpResponse(LONG, content_type="image/png"),
         HttpResponse(LONG, content_type="text/css", status=206),
@@ -72,7 +72,7 @@ def test_pictures_and_parts_of_files_stay_as_they_are() -> None:
         assert "Content-Encoding" not in compressed(response)
 
 
-def test_a_file_is_compressed_as_a_whole() -> None:
+def test_a_streamed_file_is_compressed_as_one_gzip_stream() -> None:
     async def chunks() -> AsyncIterator[bytes]:
         for _ in range(100):
             yield LONG[:64]
@@ -91,7 +91,7 @@ def test_a_file_is_compressed_as_a_whole() -> None:
 
 
 @pytest.mark.parametrize("file", ["css/app.css", "js/app.js", "css/item.css"])
-def test_a_browser_may_ask_for_a_file_by_the_tag_of_its_compressed_form(
+def test_a_request_with_the_etag_of_a_compressed_file_gets_status_304(
     ledger: psycopg.Connection, file: str
 ) -> None:
     with with_static_files():

@@ -152,7 +152,7 @@ def test_the_first_value_outside_a_limit_is_refused(
 
 
 @pytest.mark.parametrize("table", VALID)
-def test_a_key_is_required_everywhere(till: psycopg.Connection, table: str) -> None:
+def test_every_captured_table_requires_an_inv_key(till: psycopg.Connection, table: str) -> None:
     with pytest.raises(psycopg.errors.NotNullViolation):
         write(till, table, inv_key=None)
 
@@ -177,7 +177,7 @@ def test_a_key_is_required_everywhere(till: psycopg.Connection, table: str) -> N
         ("item_location", {}, {}),
     ],
 )
-def test_what_may_exist_once_is_refused_the_second_time(
+def test_a_duplicate_of_a_unique_row_is_refused(
     till: psycopg.Connection, table: str, first: dict[str, Any], second: dict[str, Any]
 ) -> None:
     write(till, table, **first)
@@ -186,7 +186,7 @@ def test_what_may_exist_once_is_refused_the_second_time(
         write(till, table, **second)
 
 
-def test_rule_made_prices_of_two_utc_days_stand_side_by_side(till: psycopg.Connection) -> None:
+def test_rule_made_prices_of_two_utc_days_are_both_accepted(till: psycopg.Connection) -> None:
     write(till, "price_change", kind="rule", effective_from="2026-03-02 23:59:59.999999+00")
 
     assert write(till, "price_change", kind="rule", effective_from="2026-03-03 00:00:00+00") > 0

@@ -80,7 +80,7 @@ def test_a_sheet_is_opened_scanned_and_handed_in(shelf: psycopg.Connection) -> N
     assert found == [(18, "ann")]
 
 
-def test_the_counters_pages_never_say_what_is_expected(shelf: psycopg.Connection) -> None:
+def test_pages_of_a_counter_never_show_the_expected_units(shelf: psycopg.Connection) -> None:
     # A number that can't be part of an id or a time of day.
     shelf.execute("UPDATE retail.stock_count SET units = 731973")
     waiting(5)
@@ -93,7 +93,7 @@ def test_the_counters_pages_never_say_what_is_expected(shelf: psycopg.Connection
     assert ann.get("/counts/waiting/").status_code == 403
 
 
-def test_a_scan_happened_when_it_was_scanned(shelf: psycopg.Connection) -> None:
+def test_an_entry_sent_late_has_the_time_of_its_scan(shelf: psycopg.Connection) -> None:
     ann = person("associate", "ann")
     sheet = services.open_sheet(location="L", actor="ann")
 
@@ -106,7 +106,7 @@ def test_a_scan_happened_when_it_was_scanned(shelf: psycopg.Connection) -> None:
     assert row == (True,)
 
 
-def test_what_a_batch_gets_wrong_is_answered_row_by_row(shelf: psycopg.Connection) -> None:
+def test_the_answer_to_a_batch_lists_each_refused_entry(shelf: psycopg.Connection) -> None:
     ann = person("associate", "ann")
     sheet = services.open_sheet(location="L", actor="ann")
 
@@ -122,7 +122,7 @@ def test_what_a_batch_gets_wrong_is_answered_row_by_row(shelf: psycopg.Connectio
 
 
 @pytest.mark.parametrize("body", ["", "[]", '{"entries": [{"id": "x"}]}', '{"entries": 5}'])
-def test_a_batch_that_is_no_batch_is_refused(shelf: psycopg.Connection, body: str) -> None:
+def test_a_malformed_batch_of_entries_is_refused(shelf: psycopg.Connection, body: str) -> None:
     ann = person("associate", "ann")
     sheet = services.open_sheet(location="L", actor="ann")
 
@@ -131,7 +131,7 @@ def test_a_batch_that_is_no_batch_is_refused(shelf: psycopg.Connection, body: st
     assert answer.status_code == 422
 
 
-def test_many_lines_are_kept_and_the_wrong_ones_stay_in_the_form(
+def test_valid_lines_are_saved_and_invalid_lines_stay_in_the_form(
     shelf: psycopg.Connection,
 ) -> None:
     ann = person("associate", "ann")
@@ -147,7 +147,7 @@ def test_many_lines_are_kept_and_the_wrong_ones_stay_in_the_form(
     assert shelf.execute("SELECT sum(units) FROM app.count_entry").fetchone() == (5,)
 
 
-def test_refused_entries_are_told_in_german(shelf: psycopg.Connection) -> None:
+def test_refusal_reasons_of_entries_are_shown_in_german(shelf: psycopg.Connection) -> None:
     ann = person("associate", "ann")
     ann.cookies["django_language"] = "de"
     sheet = services.open_sheet(location="L", actor="ann")
@@ -173,7 +173,7 @@ def test_the_only_store_of_a_person_is_chosen_already(shelf: psycopg.Connection,
     assert '<select name="location" required><option value="">' in all_stores
 
 
-def test_lines_of_a_spreadsheet_are_counted_and_an_sku_keeps_its_comma(
+def test_pasted_lines_accept_several_separators_and_skus_with_a_comma(
     shelf: psycopg.Connection,
 ) -> None:
     write(shelf, "item_location", inv_key="L|S,2", sku="S,2")
@@ -186,7 +186,7 @@ def test_lines_of_a_spreadsheet_are_counted_and_an_sku_keeps_its_comma(
     assert found == [("S", 4), ("S", 5), ("S", 6), ("S", 7), ("S,2", 1), ("S,2", 8)]
 
 
-def test_the_item_to_count_again_opens_its_sheet_at_once(shelf: psycopg.Connection) -> None:
+def test_the_count_again_form_opens_a_sheet_for_its_item(shelf: psycopg.Connection) -> None:
     waiting(5)
     ann = person("associate", "bob")
     page = ann.get("/counts/").content.decode().partition('aria-label="Count again"')[2]
@@ -199,7 +199,7 @@ def test_the_item_to_count_again_opens_its_sheet_at_once(shelf: psycopg.Connecti
     assert 'data-label="Store">Leeds</td>' in page
 
 
-def test_the_field_for_units_does_not_cut_a_barcode_to_a_number_of_units(
+def test_a_barcode_in_the_units_field_is_refused_and_not_truncated(
     shelf: psycopg.Connection,
 ) -> None:
     ann = person("associate", "ann", stores=("L",))
@@ -245,13 +245,13 @@ def test_an_entry_can_be_taken_back(shelf: psycopg.Connection) -> None:
     ).fetchall() == [(1,)]
 
 
-def test_nobody_sees_the_sheet_of_somebody_else(shelf: psycopg.Connection) -> None:
+def test_a_person_cannot_open_the_count_sheet_of_another_person(shelf: psycopg.Connection) -> None:
     sheet = services.open_sheet(location="L", actor="ann")
 
     assert person("associate", "bob").get(f"/counts/sheets/{sheet}/").status_code == 404
 
 
-def test_a_sheet_that_was_handed_in_elsewhere_says_so(shelf: psycopg.Connection) -> None:
+def test_entries_for_a_submitted_count_sheet_get_a_conflict(shelf: psycopg.Connection) -> None:
     ann = person("associate", "ann")
     sheet = services.open_sheet(location="L", actor="ann")
     stored, late = Entry(uuid4(), "S", 1), Entry(uuid4(), "S", 2)
@@ -282,7 +282,9 @@ def test_a_sheet_that_was_handed_in_elsewhere_says_so(shelf: psycopg.Connection)
         *("/receiving/", "/transfers/", "/reorders/", "/orders/", "/suppliers/", "/prices/"),
     ],
 )
-def test_no_text_of_an_address_breaks_a_page(shelf: psycopg.Connection, path: str) -> None:
+def test_hostile_query_parameters_cause_no_server_error(
+    shelf: psycopg.Connection, path: str
+) -> None:
     names = ("location", "sku", "units", "q", "supplier", "after", "role", "status", "family")
     for role in ("manager", "buyer"):
         if role == "buyer" and path.startswith(("/counts/", "/receiving/")):
@@ -312,7 +314,7 @@ def test_a_zero_character_in_a_path_is_refused(shelf: psycopg.Connection, path: 
         ("manager", "/counts/waiting/", 200),
     ],
 )
-def test_each_page_is_for_the_roles_that_need_it(
+def test_counting_pages_are_open_only_to_the_roles_that_need_them(
     shelf: psycopg.Connection, role: str, path: str, status: int
 ) -> None:
     assert person(role).get(path).status_code == status

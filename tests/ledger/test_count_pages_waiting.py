@@ -16,7 +16,9 @@ from tests.ledger.test_count_pages import ago, post, shelf, text, waiting
 __all__ = ["shelf"]
 
 
-def test_the_manager_sees_both_numbers_and_approves(shelf: psycopg.Connection) -> None:
+def test_a_manager_sees_the_variance_of_a_waiting_count_and_approves_it(
+    shelf: psycopg.Connection,
+) -> None:
     count_id = waiting(19, at=ago(shelf, minutes=10))
     write(shelf, "sale_line", quantity_units=3, occurred_at=ago(shelf, minutes=5))
     max_ = person("manager", "max")
@@ -37,7 +39,7 @@ def test_the_manager_sees_both_numbers_and_approves(shelf: psycopg.Connection) -
     assert "ann, approved by max" in history
 
 
-def test_the_approval_of_a_count_before_an_approved_one_leaves_on_hand(
+def test_approving_a_count_older_than_an_approved_count_keeps_on_hand_unchanged(
     shelf: psycopg.Connection,
 ) -> None:
     count_id, max_ = waiting(19, at=ago(shelf, minutes=10)), person("manager", "max")
@@ -52,7 +54,7 @@ def test_the_approval_of_a_count_before_an_approved_one_leaves_on_hand(
     assert found == (15, True)
 
 
-def test_an_approval_of_an_old_number_is_refused_beside_its_count(
+def test_an_approval_with_outdated_expected_units_gets_a_conflict(
     shelf: psycopg.Connection,
 ) -> None:
     count_id = waiting(19)
@@ -85,7 +87,7 @@ def test_a_count_over_the_tolerance_has_no_approve_button(shelf: psycopg.Connect
     assert "Approve" in text(max_.get("/counts/waiting/"))
 
 
-def test_a_count_is_refused_with_its_reason_and_a_recount_can_be_asked_for(
+def test_a_manager_can_request_a_recount_and_refuse_a_count_with_a_reason(
     shelf: psycopg.Connection,
 ) -> None:
     first, max_ = waiting(20), person("manager", "max")
@@ -104,7 +106,7 @@ def test_a_count_is_refused_with_its_reason_and_a_recount_can_be_asked_for(
     assert "no one yet" not in history
 
 
-def test_the_history_restates_a_variance_and_voids_a_young_count(
+def test_the_count_history_shows_late_facts_and_can_void_a_recent_count(
     shelf: psycopg.Connection,
 ) -> None:
     count_id, max_ = waiting(19), person("manager", "max")
@@ -127,7 +129,9 @@ def test_the_history_restates_a_variance_and_voids_a_young_count(
 @pytest.mark.parametrize(
     ("reason", "rule"), [("", "must not be empty"), ("x" * 201, "at most 200 characters")]
 )
-def test_a_count_is_voided_for_a_reason(shelf: psycopg.Connection, reason: str, rule: str) -> None:
+def test_voiding_a_count_needs_a_reason_of_at_most_200_characters(
+    shelf: psycopg.Connection, reason: str, rule: str
+) -> None:
     max_ = person("manager", "max")
     counted = services.approve_count(services.ApproveCount(location="L", sku="S", units=19))
     drafted = waiting(19)
@@ -150,7 +154,9 @@ def test_a_count_is_voided_for_a_reason(shelf: psycopg.Connection, reason: str, 
     assert "“" + "y" * 200 + "”" in text(max_.get(f"/counts/history/?sku=S&open={counted}"))
 
 
-def test_an_adjustment_says_what_it_means_before_it_is_booked(shelf: psycopg.Connection) -> None:
+def test_the_preview_of_an_adjustment_shows_its_effect_on_stock_and_value(
+    shelf: psycopg.Connection,
+) -> None:
     ann = person("associate", "ann", stores=("L",))
     form = {"location": "L", "sku": "S", "reason": "damage", "quantity_units": "26"}
 
@@ -203,7 +209,7 @@ def test_a_count_that_was_counted_again_shows_no_expected_units(shelf: psycopg.C
     assert re.search(r"Sheet \d+ at Leeds today \d\d:\d\d 1 Count again", waits)
 
 
-def test_a_wrong_adjustment_keeps_its_input(shelf: psycopg.Connection) -> None:
+def test_an_invalid_adjustment_form_shows_its_input_again(shelf: psycopg.Connection) -> None:
     form = {"location": "L", "sku": "S", "reason": "damage", "quantity_units": "0"}
 
     answer = post(person("associate", "ann"), "/counts/adjust/", **form, action="book")
@@ -213,7 +219,9 @@ def test_a_wrong_adjustment_keeps_its_input(shelf: psycopg.Connection) -> None:
     assert 'value="damage" selected' in answer.content.decode()
 
 
-def test_a_waiting_adjustment_is_approved_by_somebody_else(shelf: psycopg.Connection) -> None:
+def test_a_waiting_adjustment_cannot_be_approved_by_its_requester(
+    shelf: psycopg.Connection,
+) -> None:
     wanted = Adjust("L", "S", "theft", 100)
     request = waiting_request(wanted, "max")
     form = {"subject": f"request-{request}", "action": "approve"}
@@ -260,7 +268,7 @@ def test_a_waiting_adjustment_shows_on_hand_now_and_after(shelf: psycopg.Connect
         {"subject": "request-999999", "action": "approve"},
     ],
 )
-def test_a_form_that_is_not_ours_is_refused(
+def test_a_decision_form_with_an_invalid_subject_or_action_is_refused(
     shelf: psycopg.Connection, form: dict[str, str]
 ) -> None:
     answer = post(person("manager", "max"), "/counts/waiting/decide", **form)

@@ -72,7 +72,7 @@ def expected(ledger: psycopg.Connection, count_id: int) -> int:
     return int(found[0])
 
 
-def test_entries_of_an_item_add_up_to_one_draft_that_changes_nothing(
+def test_entries_of_an_item_add_up_to_one_draft_count(
     shelf: psycopg.Connection,
 ) -> None:
     sheet = services.open_sheet(location="L", actor="ann")
@@ -103,7 +103,7 @@ def test_an_entry_that_is_sent_twice_is_kept_once(shelf: psycopg.Connection) -> 
     assert count_row(shelf, count_id) == (3, "cycle", "draft", "ann", None, None, None)
 
 
-def test_all_wrong_rows_are_named_at_once_and_the_right_ones_are_kept(
+def test_all_invalid_entries_are_reported_and_the_valid_ones_are_saved(
     shelf: psycopg.Connection,
 ) -> None:
     sheet = services.open_sheet(location="L", actor="ann")
@@ -121,7 +121,7 @@ def test_all_wrong_rows_are_named_at_once_and_the_right_ones_are_kept(
     assert len(services.submit_sheet(sheet_id=sheet, actor="ann").count_ids) == 2
 
 
-def test_an_item_that_can_not_be_handed_in_stays_on_the_open_sheet(
+def test_an_item_refused_at_submission_stays_on_the_open_sheet(
     shelf: psycopg.Connection,
 ) -> None:
     sheet = services.open_sheet(location="L", actor="ann")
@@ -141,14 +141,16 @@ def test_an_item_that_can_not_be_handed_in_stays_on_the_open_sheet(
         services.submit_sheet(sheet_id=sheet, actor="ann")
 
 
-def test_nobody_writes_on_the_sheet_of_somebody_else(shelf: psycopg.Connection) -> None:
+def test_a_person_cannot_add_entries_to_the_sheet_of_another_person(
+    shelf: psycopg.Connection,
+) -> None:
     sheet = services.open_sheet(location="L", actor="ann")
 
     with pytest.raises(ServiceError, match="this sheet belongs to ann"):
         services.add_entries(sheet_id=sheet, entries=[entry()], actor="bob")
 
 
-def test_a_count_of_the_future_happened_when_it_was_sent(shelf: psycopg.Connection) -> None:
+def test_a_count_with_a_future_time_gets_the_time_of_sending(shelf: psycopg.Connection) -> None:
     before = now(shelf)
 
     count_id = draft(20, at=before + timedelta(hours=1))
@@ -171,7 +173,7 @@ def test_another_person_than_the_counter_approves(shelf: psycopg.Connection) -> 
     assert count_row(shelf, count_id) == (19, "cycle", "approved", "ann", "max", 20, None)
 
 
-def test_who_recorded_a_draft_has_counted_it_unless_somebody_else_is_named(
+def test_a_draft_without_a_counter_belongs_to_the_person_who_recorded_it(
     shelf: psycopg.Connection,
 ) -> None:
     # Another system writes a draft without the columns for the person who counted.
@@ -186,7 +188,9 @@ def test_who_recorded_a_draft_has_counted_it_unless_somebody_else_is_named(
     assert count_row(shelf, count_id) == (20, "cycle", "approved", "ann", "bob", 20, None)
 
 
-def test_sql_holds_the_four_eyes_too(till: psycopg.Connection) -> None:
+def test_a_database_constraint_refuses_counts_approved_by_their_counter(
+    till: psycopg.Connection,
+) -> None:
     with pytest.raises(psycopg.errors.CheckViolation, match="four_eyes"):
         write(till, "stock_count", counted_by="ann", approved_by="ann")
 
@@ -234,7 +238,7 @@ def test_the_second_blind_count_takes_the_place_of_the_first(shelf: psycopg.Conn
     assert (done.expected_units, done.variance_units) == (20, -10)
 
 
-def test_a_recount_that_was_asked_for_comes_before_the_approval(shelf: psycopg.Connection) -> None:
+def test_a_count_with_a_requested_recount_cannot_be_approved(shelf: psycopg.Connection) -> None:
     first = draft(20)
     services.ask_for_recount(count_id=first, actor="max")
 
@@ -245,7 +249,7 @@ def test_a_recount_that_was_asked_for_comes_before_the_approval(shelf: psycopg.C
     assert services.approve_waiting_count(count_id=second, actor="max").variance_units == -1
 
 
-def test_the_first_count_of_an_item_opens_it_without_a_tolerance(
+def test_the_first_count_of_an_item_is_an_opening_count_without_tolerance(
     shelf: psycopg.Connection,
 ) -> None:
     count_id = draft(77, sku="T")
@@ -255,7 +259,9 @@ def test_the_first_count_of_an_item_opens_it_without_a_tolerance(
     assert count_row(shelf, count_id) == (77, "opening", "approved", "ann", "max", 0, None)
 
 
-def test_a_count_during_sales_keeps_its_second(shelf: psycopg.Connection) -> None:
+def test_only_sales_before_the_time_of_a_count_change_its_expected_units(
+    shelf: psycopg.Connection,
+) -> None:
     """Late sales from before the count change the expected units. Sales after the count don't."""
     at = now(shelf) - timedelta(minutes=10)
     count_id = draft(20, at=at)
@@ -272,7 +278,7 @@ def test_a_count_during_sales_keeps_its_second(shelf: psycopg.Connection) -> Non
     assert done.variance_units == 1
 
 
-def test_a_sale_that_commits_while_the_count_is_approved_stays_on_top(
+def test_a_sale_during_the_approval_of_a_count_still_reduces_on_hand(
     shelf: psycopg.Connection,
 ) -> None:
     at = now(shelf) - timedelta(minutes=10)
@@ -314,7 +320,7 @@ def test_a_late_sale_changes_the_variance_and_its_deletion_restores_it(
     assert count_row(shelf, count_id) == (19, "cycle", "approved", "ann", "max", 20, None)
 
 
-def test_two_approvals_of_one_count_write_it_once(shelf: psycopg.Connection) -> None:
+def test_two_simultaneous_approvals_approve_a_count_once(shelf: psycopg.Connection) -> None:
     count_id = draft(20)
 
     results = at_the_same_time(
@@ -328,7 +334,7 @@ def test_two_approvals_of_one_count_write_it_once(shelf: psycopg.Connection) -> 
     assert f"has approved count {count_id} already: " in lost.what_changed
 
 
-def test_the_same_approval_sent_twice_is_one(shelf: psycopg.Connection) -> None:
+def test_the_same_approval_of_a_count_sent_twice_has_one_result(shelf: psycopg.Connection) -> None:
     count_id, command = draft(20), uuid4()
 
     results = at_the_same_time(
@@ -364,7 +370,7 @@ def test_two_sheets_with_the_same_items_are_handed_in_without_a_deadlock(
     assert found == [(sku, status, 1) for sku in ("S", "T") for status in ("draft", "void")]
 
 
-def test_approving_and_counting_again_at_once_end_in_one_order(
+def test_an_approval_and_a_simultaneous_second_count_are_serialized(
     shelf: psycopg.Connection,
 ) -> None:
     first = draft(20)
@@ -385,7 +391,7 @@ def test_approving_and_counting_again_at_once_end_in_one_order(
         assert second == (19, "cycle", "draft", "bob", None, None, None)
 
 
-def test_a_draft_of_more_than_48_hours_ago_is_counted_again(ledger: psycopg.Connection) -> None:
+def test_a_draft_count_older_than_48_hours_cannot_be_approved(ledger: psycopg.Connection) -> None:
     count_id = write(ledger, "stock_count", status="draft", counted_by="ann")
 
     with pytest.raises(Conflict, match="older than 48 h"):

@@ -12,7 +12,9 @@ from tests.ledger.rows import write
 from tests.ledger.test_counts import expected, now, sell
 
 
-def test_expected_is_the_number_of_the_count_rules_table(ledger: psycopg.Connection) -> None:
+def test_expected_units_in_sql_match_the_count_rule_table_of_domain_md(
+    ledger: psycopg.Connection,
+) -> None:
     """SQL gives the variances of the worked table in docs/domain.md 2.4."""
     day = now(ledger).replace(hour=0, minute=0, second=0, microsecond=0) - timedelta(days=1)
 
@@ -42,7 +44,7 @@ def test_expected_is_the_number_of_the_count_rules_table(ledger: psycopg.Connect
     assert 18 - expected(ledger, cycle) == 4
 
 
-def test_sql_and_rule_know_one_tolerance(till: psycopg.Connection) -> None:
+def test_sql_and_python_compute_the_same_count_tolerance(till: psycopg.Connection) -> None:
     expected_units = [*range(-30, 130), 1_000_000, -1_000_000]
 
     found = till.execute(
@@ -100,7 +102,7 @@ def write_any_fact(
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_expected_is_the_sum_of_all_other_facts_in_any_history(
+def test_expected_units_in_sql_match_a_model_in_random_histories(
     ledger: psycopg.Connection, seed: int
 ) -> None:
     rng = random.Random(seed)  # noqa: S311 -- a history, no secret

@@ -26,7 +26,9 @@ def test_refusing_a_count_that_was_approved_meanwhile_voids_nothing(
     assert count_row(shelf, count_id) == (20, "cycle", "approved", "ann", "max", 20, None)
 
 
-def test_approving_and_refusing_at_once_end_in_what_was_first(shelf: psycopg.Connection) -> None:
+def test_the_first_of_a_simultaneous_approval_and_refusal_of_a_count_wins(
+    shelf: psycopg.Connection,
+) -> None:
     count_id = draft(20)
 
     approved, refused = at_the_same_time(
@@ -42,7 +44,7 @@ def test_approving_and_refusing_at_once_end_in_what_was_first(shelf: psycopg.Con
         assert (row[2], refused) == ("void", None)
 
 
-def test_a_draft_that_nobody_may_approve_any_more_is_no_first_count(
+def test_a_draft_older_than_48_hours_is_not_accepted_as_first_count(
     shelf: psycopg.Connection,
 ) -> None:
     write(
@@ -60,7 +62,9 @@ def test_a_draft_that_nobody_may_approve_any_more_is_no_first_count(
         services.approve_waiting_count(count_id=count_id, actor="max")
 
 
-def test_a_draft_within_the_tolerance_lets_no_typo_pass(shelf: psycopg.Connection) -> None:
+def test_a_count_over_the_tolerance_after_a_draft_within_it_needs_a_second_count(
+    shelf: psycopg.Connection,
+) -> None:
     draft(19)
 
     count_id = draft(1000, actor="bob")
@@ -69,7 +73,9 @@ def test_a_draft_within_the_tolerance_lets_no_typo_pass(shelf: psycopg.Connectio
         services.approve_waiting_count(count_id=count_id, actor="max")
 
 
-def test_a_first_count_without_known_stock_lets_no_typo_pass(shelf: psycopg.Connection) -> None:
+def test_a_draft_from_before_the_stock_was_known_is_not_accepted_as_first_count(
+    shelf: psycopg.Connection,
+) -> None:
     draft(50, sku="T")
 
     count_id = draft(1000, sku="T", actor="bob")

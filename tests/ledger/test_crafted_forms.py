@@ -23,29 +23,35 @@ def decided(**fields: str) -> Any:
 
 
 @pytest.mark.parametrize("shown", ["--5", "²", LONG, "-", "٣"])
-def test_an_expected_number_that_is_none_is_refused(ledger: psycopg.Connection, shown: str) -> None:
+def test_an_invalid_number_of_expected_units_is_refused(
+    ledger: psycopg.Connection, shown: str
+) -> None:
     assert decided(subject="count-1", shown_expected=shown).status_code == 422
 
 
 @pytest.mark.parametrize("number", ["²", LONG, ""])
-def test_a_waiting_subject_that_is_none_is_refused(ledger: psycopg.Connection, number: str) -> None:
+def test_a_decision_about_an_invalid_count_id_is_refused(
+    ledger: psycopg.Connection, number: str
+) -> None:
     assert decided(subject=f"count-{number}", shown_expected="1").status_code == 422
 
 
 @pytest.mark.parametrize("task", ["²", LONG, "x"])
-def test_a_task_that_is_none_is_refused(ledger: psycopg.Connection, task: str) -> None:
+def test_an_invalid_task_id_is_refused(ledger: psycopg.Connection, task: str) -> None:
     assert person("manager").post("/tasks/acknowledge", form(task, -3)).status_code == 422
 
 
 @pytest.mark.parametrize("revision", ["²", LONG, "", " 1"])
-def test_a_ticked_box_that_is_none_is_refused(ledger: psycopg.Connection, revision: str) -> None:
+def test_a_ticked_need_with_an_invalid_revision_is_refused(
+    ledger: psycopg.Connection, revision: str
+) -> None:
     given = {"command_id": str(uuid4()), "pick": f"{revision}@R:L|S:1-2"}
 
     assert person("buyer").post("/reorders/approve", given).status_code == 422
 
 
 @pytest.mark.parametrize("difference", [LONG, "-1", "٣", ""])
-def test_an_explanation_without_a_page_to_return_to_is_refused(
+def test_an_explanation_request_with_an_invalid_difference_is_refused(
     ledger: psycopg.Connection, difference: str
 ) -> None:
     given = {"command_id": str(uuid4()), "kind": "explain", "difference": difference}
@@ -56,7 +62,7 @@ def test_an_explanation_without_a_page_to_return_to_is_refused(
 
 
 @pytest.mark.parametrize("name", [f"{LONG}-0", f"1-{LONG}", "²-0"])
-def test_a_delivery_row_that_is_none_is_left_out(name: str) -> None:
+def test_a_delivery_row_with_an_invalid_number_is_ignored(name: str) -> None:
     given = {f"shown-{name}": "1", f"expected-{name}": "1"}
 
     assert shown_rows(given, []) == []
@@ -71,9 +77,7 @@ def test_a_delivery_row_that_is_none_is_left_out(name: str) -> None:
         "[" * 100_000,
     ],
 )
-def test_a_batch_that_the_scanner_never_sends_is_refused(
-    ledger: psycopg.Connection, body: str
-) -> None:
+def test_a_malformed_scanner_batch_is_refused(ledger: psycopg.Connection, body: str) -> None:
     write(ledger, "item_location")
     sheet = services.open_sheet(location="L", actor="ann")
 
@@ -107,7 +111,7 @@ def test_a_form_with_a_zero_character_is_refused_before_any_page_reads_it(
     )
 
 
-def test_a_zero_character_that_reaches_a_service_is_a_refusal_too(
+def test_a_zero_character_in_a_service_call_raises_a_service_error(
     ledger: psycopg.Connection,
 ) -> None:
     services.name_suppliers(names={"ACME": "Acme"})

@@ -25,7 +25,7 @@ def events(ledger: psycopg.Connection) -> list[tuple[str, str]]:
     return ledger.execute(EVENTS).fetchall()
 
 
-def test_a_need_is_closed_before_the_need_of_the_same_batch_that_replaces_it(
+def test_the_closed_event_of_a_need_precedes_the_opened_event_of_its_successor(
     ledger: psycopg.Connection, sinks: psycopg.Connection
 ) -> None:
     propose(sinks, [need("L|A", 7, revision=1)], [])
@@ -50,7 +50,7 @@ def test_events_of_a_statement_have_the_order_of_its_rows(
     assert events(ledger) == expected
 
 
-def test_each_statement_of_a_transaction_has_its_events_and_no_row_is_left(
+def test_each_statement_of_a_transaction_writes_events_and_the_queue_is_empty(
     ledger: psycopg.Connection, sinks: psycopg.Connection
 ) -> None:
     with sinks.transaction():
@@ -81,7 +81,7 @@ def test_a_statement_that_is_rolled_back_has_no_event(
 @pytest.mark.parametrize(
     ("kind", "table"), [("need", "reorder_proposal"), ("price", "price_proposal")]
 )
-def test_an_event_has_every_column_of_its_proposal_but_two(
+def test_an_event_has_every_column_of_its_proposal_but_terms_and_position(
     ledger: psycopg.Connection, sinks: psycopg.Connection, kind: str, table: str
 ) -> None:
     propose(sinks, [REORDER], [PRICE])

@@ -139,7 +139,7 @@ def link(page: str, rel: str) -> str:
 
 
 @pytest.mark.parametrize("one", LISTS, ids=lambda one: one.path.strip("?/"))
-def test_a_list_of_thousands_sorts_pages_both_ways_and_stays_small(
+def test_a_list_of_thousands_of_rows_is_sorted_paged_and_small(
     ledger: psycopg.Connection, one: List
 ) -> None:
     plant(ledger, one)
@@ -170,7 +170,7 @@ def descending(values: list[Any]) -> list[Any]:
 
 
 @pytest.mark.parametrize("one", LISTS, ids=lambda one: one.path.strip("?/"))
-def test_each_column_sorts_and_no_crafted_place_is_an_error(
+def test_each_list_column_sorts_and_a_crafted_cursor_causes_no_error(
     ledger: psycopg.Connection, one: List
 ) -> None:
     emptied(ledger)
@@ -240,7 +240,7 @@ def test_details_open_below_their_row_and_close_again(
     assert page.count('aria-expanded="true"') == 1
 
 
-def test_a_long_list_of_orders_has_no_sums_and_one_order(
+def test_a_list_of_too_many_orders_has_no_totals_and_only_one_sort_order(
     ledger: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one = LISTS[0]

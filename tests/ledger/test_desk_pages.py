@@ -13,7 +13,7 @@ from webui.desks.reorders.table import NeedPage
 
 
 @pytest.mark.parametrize("desk", ["reorders", "prices"])
-def test_a_change_while_the_page_is_made_is_news_to_the_page(
+def test_the_version_of_a_desk_page_is_read_before_its_rows(
     ledger: psycopg.Connection, monkeypatch: pytest.MonkeyPatch, desk: str
 ) -> None:
     views = import_module(f"webui.desks.{desk}.views")  # here, because it needs Django set up

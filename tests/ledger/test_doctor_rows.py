@@ -57,7 +57,7 @@ def test_a_slot_that_is_missing_or_idle_is_a_failure(home, ledger) -> None:
     assert running.wal_level(home).verdict == "ok"
 
 
-def test_a_table_that_is_not_published_is_named(home, ledger) -> None:
+def test_the_doctor_reports_a_table_missing_from_the_publication(home, ledger) -> None:
     whole = capturing.publication(home)
     ledger.execute(f"ALTER PUBLICATION {PUBLICATION} DROP TABLE retail.sale_line")
     try:
@@ -70,7 +70,7 @@ def test_a_table_that_is_not_published_is_named(home, ledger) -> None:
     assert (lacking.found, lacking.repair) == ("lacks sale_line", CAPTURE_AGAIN)
 
 
-def test_a_table_without_its_whole_former_row_is_damage_that_a_new_generation_repairs(
+def test_the_doctor_reports_a_table_without_replica_identity_full(
     home, ledger, server, database
 ) -> None:
     ledger.execute("ALTER TABLE retail.stock_count REPLICA IDENTITY DEFAULT")
@@ -86,7 +86,7 @@ def test_a_table_without_its_whole_former_row_is_damage_that_a_new_generation_re
     assert capturing.identity(home).found == "FULL everywhere"
 
 
-def test_rules_of_another_revision_that_decide_are_a_warning(home, ledger) -> None:
+def test_the_doctor_warns_if_another_logic_revision_decides(home, ledger) -> None:
     alone = running.rules(home)
     ledger.execute(
         "INSERT INTO app.revision_switch (revision, switched_by) VALUES (%s, 'test')",

@@ -45,7 +45,7 @@ def later_code(secret: str) -> str:
     return str(pyotp.TOTP(secret).at(int(time.time()) + 30))
 
 
-def test_no_table_holds_a_secret_that_makes_codes(staff: psycopg.Connection) -> None:
+def test_no_table_contains_an_authenticator_secret_in_clear_text(staff: psycopg.Connection) -> None:
     browser = client()
     totp, _ = enrolled(browser)
     offered = offered_secret(browser)
@@ -57,7 +57,9 @@ def test_no_table_holds_a_secret_that_makes_codes(staff: psycopg.Connection) -> 
     assert offered not in str(decoded)
 
 
-def test_a_secret_in_the_row_of_another_person_opens_nothing(staff: psycopg.Connection) -> None:
+def test_an_encrypted_secret_copied_to_another_account_does_not_work(
+    staff: psycopg.Connection,
+) -> None:
     totp, _ = enrolled(client(), "ann")
     enrolled(client(), "olga")
     staff.execute(
@@ -72,7 +74,7 @@ def test_a_secret_in_the_row_of_another_person_opens_nothing(staff: psycopg.Conn
     assert not is_in(browser)
 
 
-def test_after_a_change_of_the_key_a_person_reads_the_command_that_helps(
+def test_a_login_after_a_key_change_shows_the_reset_second_factor_command(
     staff: psycopg.Connection,
 ) -> None:
     accounts = import_module("webui.accounts.people")
@@ -93,7 +95,9 @@ def test_after_a_change_of_the_key_a_person_reads_the_command_that_helps(
     assert accounts.person_named("ann").second_factor == "none"
 
 
-def test_secrets_of_earlier_releases_are_encrypted_and_work_on(staff: psycopg.Connection) -> None:
+def test_clear_text_secrets_of_earlier_releases_are_encrypted_and_still_work(
+    staff: psycopg.Connection,
+) -> None:
     factors = import_module("webui.accounts.second_factor")
     secrets = {name: pyotp.random_base32() for name in ("ann", "olga")}
     put_plain(staff, id_of(staff, "ann"), secrets["ann"])
@@ -117,7 +121,7 @@ def test_postgres_refuses_a_secret_in_clear_text(staff: psycopg.Connection) -> N
         staff.execute("UPDATE app.second_factor SET secret = %s", (pyotp.random_base32(),))
 
 
-def test_the_server_encrypts_at_its_start_with_a_key_that_stays(
+def test_the_server_encrypts_secrets_at_start_only_if_a_secret_key_is_set(
     staff: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings: Any = import_module("django.conf").settings

@@ -40,7 +40,7 @@ def nobody_answers() -> Iterator[None]:
 
 @pytest.mark.usefixtures("nobody_answers")
 @pytest.mark.parametrize("address", ["/", "/tasks/", "/login/"])
-def test_a_database_that_is_away_is_said_and_no_traceback_shown(address: str) -> None:
+def test_an_unreachable_database_gives_status_503_without_a_traceback(address: str) -> None:
     client = Client(raise_request_exception=False, SERVER_NAME="127.0.0.1")
     client.cookies["sessionid"] = "a" * 32
 
@@ -65,7 +65,7 @@ def test_a_database_that_is_away_is_said_and_no_traceback_shown(address: str) ->
         ("53100", 500, "Something broke"),
     ],
 )
-def test_a_database_that_answers_with_a_refusal_is_not_called_away(
+def test_each_database_error_code_has_its_status_and_page_title(
     sqlstate: str, status: int, title: str
 ) -> None:
     refusal = f"DO $$ BEGIN RAISE 'refused' USING ERRCODE = '{sqlstate}'; END $$"
@@ -95,7 +95,7 @@ def limited() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("limited")
-def test_a_page_that_waits_for_a_lock_ends_with_the_next_step(ledger: psycopg.Connection) -> None:
+def test_a_page_that_waits_too_long_for_a_lock_gets_status_503(ledger: psycopg.Connection) -> None:
     client = Client(raise_request_exception=False, SERVER_NAME="127.0.0.1")
     client.cookies["sessionid"] = "a" * 32
     with ledger.transaction():
@@ -116,7 +116,7 @@ def test_a_slow_statement_of_a_page_is_ended() -> None:
         cursor.execute("SELECT pg_sleep(30)")
 
 
-def test_the_server_of_the_pages_sets_the_limits() -> None:
+def test_the_web_server_sets_statement_and_lock_timeouts() -> None:
     program = (
         "import webui.config.asgi; from django.db import connections;"
         "print(connections.settings['default']['OPTIONS']['options'])"
@@ -129,7 +129,7 @@ def test_the_server_of_the_pages_sets_the_limits() -> None:
 
 
 @pytest.mark.usefixtures("nobody_answers")
-def test_readiness_names_the_part_and_shows_no_error_of_the_database() -> None:
+def test_readyz_names_the_failed_part_without_the_database_error() -> None:
     answer = Client(SERVER_NAME="127.0.0.1").get("/readyz")
 
     assert answer.status_code == 503
@@ -137,7 +137,7 @@ def test_readiness_names_the_part_and_shows_no_error_of_the_database() -> None:
 
 
 @pytest.mark.usefixtures("nobody_answers")
-def test_the_chain_shows_no_error_of_the_database() -> None:
+def test_the_pipeline_status_shows_no_text_of_the_database_error() -> None:
     from webui.desks.system.probes import chain  # noqa: PLC0415 -- needs Django set up
 
     found = {link.name: link.summary for link in chain()}
@@ -146,7 +146,9 @@ def test_the_chain_shows_no_error_of_the_database() -> None:
     assert not [text for text in found.values() if "5432" in text or "127.0.0.1" in text]
 
 
-def test_any_other_error_is_one_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unexpected_error_gives_status_500_with_an_error_page(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def fail() -> None:
         raise ZeroDivisionError
 

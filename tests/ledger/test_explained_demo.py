@@ -15,7 +15,7 @@ from tests.ledger.shown import project, worker_with
 
 
 @pytest.mark.soak  # test_explained_items has the items of the stack
-def test_every_item_of_the_demo_adds_up(
+def test_the_explanation_of_every_demo_item_adds_up(
     server: Server,
     database: str,
     retailer: psycopg.Connection,

@@ -78,7 +78,7 @@ def trade(connection: psycopg.Connection, random: Random) -> None:
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_the_lines_add_up_to_the_state_without_a_rest(
+def test_the_lines_of_an_explanation_add_up_to_the_state(
     ledger: psycopg.Connection, settings: Connections, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
     trade(ledger, Random(seed))  # noqa: S311 -- repeatable test data, no secret
@@ -103,7 +103,7 @@ def test_the_lines_add_up_to_the_state_without_a_rest(
     assert "signal" in amounts(live, "price")
 
 
-def test_a_fact_that_the_state_does_not_have_yet_is_a_line_of_its_own(
+def test_an_explanation_has_an_extra_line_for_facts_missing_from_the_state(
     ledger: psycopg.Connection, settings: Connections
 ) -> None:
     write(ledger, "item_location", **POLICY)
@@ -121,7 +121,9 @@ def test_a_fact_that_the_state_does_not_have_yet_is_a_line_of_its_own(
     assert stock["on_order_not_in_state_units"] == -24
 
 
-def test_the_lines_name_rows_and_people(ledger: psycopg.Connection, settings: Connections) -> None:
+def test_the_lines_of_an_explanation_name_source_rows_and_people(
+    ledger: psycopg.Connection, settings: Connections
+) -> None:
     ranged = write(ledger, "item_location", **POLICY)
     count = write(ledger, "stock_count", units=50, occurred_at=NOON, recorded_by="bob")
     price = write(ledger, "price_change", price_minor=899, recorded_by="pat")
@@ -140,7 +142,7 @@ def test_the_lines_name_rows_and_people(ledger: psycopg.Connection, settings: Co
     assert {term["part"] for term in terms} == {ADD, SUM, "note"}
 
 
-def test_a_past_business_time_shows_what_the_facts_of_today_say_of_it(
+def test_an_explanation_at_a_past_business_time_uses_the_facts_up_to_then(
     ledger: psycopg.Connection, settings: Connections
 ) -> None:
     write(ledger, "item_location", **POLICY)
@@ -161,7 +163,7 @@ def test_a_past_business_time_shows_what_the_facts_of_today_say_of_it(
     assert "as of business time 2026-03-02T13:00:00" in after_sale.as_text()
 
 
-def test_facts_without_any_state_are_explained_as_far_as_they_go(
+def test_an_explanation_without_a_state_has_only_the_stock_section(
     ledger: psycopg.Connection, settings: Connections
 ) -> None:
     write(ledger, "stock_count", units=5)
@@ -181,7 +183,7 @@ def test_facts_without_any_state_are_explained_as_far_as_they_go(
         ("U", "L", "'U' is not at L; it is at M"),
     ],
 )
-def test_an_unknown_location_and_an_unknown_sku_are_told_apart(
+def test_unknown_locations_and_unknown_skus_have_different_error_messages(
     ledger: psycopg.Connection, settings: Connections, sku: str, location: str, said: str
 ) -> None:
     write(ledger, "item_location", **POLICY)
@@ -193,7 +195,7 @@ def test_an_unknown_location_and_an_unknown_sku_are_told_apart(
     assert str(problem.value).startswith(said)
 
 
-def test_a_time_that_is_none_is_refused_by_its_option(settings: Connections) -> None:
+def test_an_invalid_time_is_refused_with_the_name_of_its_option(settings: Connections) -> None:
     with pytest.raises(UnknownItem, match=r"--at 'yesterday': expected ISO 8601"):
         explain("S", "L", "yesterday", settings=settings)
 
@@ -214,7 +216,7 @@ def late_facts(ledger: psycopg.Connection) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("late_facts")
-def test_a_sale_is_late_if_its_window_was_closed_on_the_keys_own_clock(
+def test_a_sale_is_late_if_its_window_was_closed_by_the_keys_stream_time(
     ledger: psycopg.Connection, settings: Connections
 ) -> None:
     project(ledger, state_of(ledger, "L|S"))
@@ -232,7 +234,7 @@ def test_a_sale_is_late_if_its_window_was_closed_on_the_keys_own_clock(
     assert {fact.document: fact.arrival for fact in facts} == expected
 
 
-def test_a_sale_that_no_window_counted_is_late_beside_one_that_arrived_on_time(
+def test_an_uncounted_late_sale_is_late_even_if_its_window_has_an_on_time_sale(
     ledger: psycopg.Connection, settings: Connections
 ) -> None:
     write(ledger, "item_location", **POLICY)
@@ -266,7 +268,7 @@ def test_a_sale_that_no_window_counted_is_late_beside_one_that_arrived_on_time(
     ledger.execute("DELETE FROM read_model.sales_window")
 
 
-def test_counts_of_one_second_stand_in_the_order_of_their_ids(ledger: psycopg.Connection) -> None:
+def test_counts_of_the_same_second_are_ordered_by_id(ledger: psycopg.Connection) -> None:
     facts = import_module("webui.readmodel.explain").facts  # here, because it needs Django set up
     write(ledger, "stock_count", kind="opening", units=7, occurred_at=NOON)
     write(ledger, "stock_count", kind="cycle", units=5, occurred_at=NOON)
@@ -276,7 +278,7 @@ def test_counts_of_one_second_stand_in_the_order_of_their_ids(ledger: psycopg.Co
     assert shown == [("opening count", 7, True), ("cycle count", 5, False)]
 
 
-def test_at_a_time_the_archived_log_says_what_was_known_and_asked_for(
+def test_an_explanation_at_a_past_time_uses_the_archived_log(
     ledger: psycopg.Connection, settings: Connections
 ) -> None:
     history = generate(7)

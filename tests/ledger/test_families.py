@@ -14,7 +14,9 @@ WHERE c.conrelid = 'retail.item_location'::regclass AND c.contype = 'c'
 """
 
 
-def test_the_check_of_sql_lists_the_families_in_order(till: psycopg.Connection) -> None:
+def test_sql_check_constraint_lists_the_replenishment_families_in_order(
+    till: psycopg.Connection,
+) -> None:
     [(check,)] = till.execute(CHECKS).fetchall()
 
     assert re.findall(r"'(\w+)'", check) == [*FAMILIES]

@@ -42,7 +42,7 @@ def others(text: str, sort: str) -> list[tuple[str, int]]:
     return [(store.name, store.available) for store in card.others]
 
 
-def test_a_card_has_the_total_the_own_store_and_the_others_in_the_chosen_order(
+def test_find_card_shows_total_own_store_and_other_stores_in_chosen_order(
     shops: psycopg.Connection,
 ) -> None:
     [card] = find("kettle", mine="L").cards
@@ -75,7 +75,7 @@ def test_a_card_has_the_total_the_own_store_and_the_others_in_the_chosen_order(
         ("\\", [], False),
     ],
 )
-def test_a_word_may_be_a_beginning_or_have_one_wrong_letter(
+def test_find_matches_prefixes_and_words_with_one_wrong_letter(
     shops: psycopg.Connection, typed: str, found: list[str], similar: object
 ) -> None:
     answer = find(typed, mine="L")
@@ -87,13 +87,13 @@ def test_a_word_may_be_a_beginning_or_have_one_wrong_letter(
 @pytest.mark.parametrize(
     "text", ["Crème brûlée", "a  b-c/d", "ÄÖÜ straße", "日本 7", "x" * 60, "I'm"]
 )
-def test_words_of_a_query_are_those_of_the_index(database: str, text: str) -> None:
+def test_search_query_is_split_into_the_same_words_as_the_index(database: str, text: str) -> None:
     indexed = fetch_value("SELECT retail.search_words(%s)", text)
 
     assert sorted(words_of(text)) == sorted(indexed)
 
 
-def test_accents_are_removed_alike_in_queries_in_the_index_and_in_sorted_names(
+def test_search_queries_index_and_sorted_names_remove_the_same_accents(
     database: str,
 ) -> None:
     """Letters of Europe's languages and of Vietnamese, alone and after an ASCII letter."""
@@ -112,7 +112,7 @@ def test_accents_are_removed_alike_in_queries_in_the_index_and_in_sorted_names(
         assert kept == indexed.replace(" ", "").replace("ß", "ss"), text
 
 
-def test_more_products_than_cards_are_announced(ledger: psycopg.Connection) -> None:
+def test_find_reports_more_products_beyond_the_card_limit(ledger: psycopg.Connection) -> None:
     for number in range(MOST_CARDS + 1):
         put(ledger, "retail.product", code=f"M-{number}", name="Mug")
 
@@ -123,7 +123,7 @@ def test_more_products_than_cards_are_announced(ledger: psycopg.Connection) -> N
     assert find("M-12", mine="").cards[0].sku == "M-12"
 
 
-def test_a_code_that_the_catalogue_lacks_is_found_in_ones_own_stores(
+def test_find_shows_an_uncatalogued_sku_only_to_people_of_its_store(
     shops: psycopg.Connection,
 ) -> None:
     level(shops, replace(state(), inv_key=InvKey("M|UNNAMED")))
@@ -136,7 +136,7 @@ def test_a_code_that_the_catalogue_lacks_is_found_in_ones_own_stores(
     assert "No item is called" in pages[0]
 
 
-def test_a_store_that_only_counts_an_item_as_a_draft_does_not_have_it(
+def test_find_omits_a_store_that_has_only_a_draft_count_of_the_item(
     shops: psycopg.Connection,
 ) -> None:
     key = {"location": "N", "sku": "TOW-7", "inv_key": "N|TOW-7"}
@@ -165,7 +165,7 @@ def test_scan_takes_whole_codes_in_either_case(shops: psycopg.Connection) -> Non
     assert [card.sku if card else None for card in found] == ["KET-1", "KET-1", None, None, None]
 
 
-def test_the_only_store_of_a_person_is_theirs_without_being_named(
+def test_find_page_preselects_the_only_store_of_a_person(
     shops: psycopg.Connection,
 ) -> None:
     alone: Any = person("associate", "ann", stores=("L",))
@@ -203,7 +203,7 @@ def test_the_camera_is_allowed_on_find_and_scan_alone(shops: psycopg.Connection)
     assert policies["/"] == f"camera=(), {rest}"
 
 
-def test_hostile_text_is_shown_as_text(shops: psycopg.Connection) -> None:
+def test_find_scan_and_label_pages_escape_html_in_product_text(shops: psycopg.Connection) -> None:
     put(shops, "retail.product", code="X<b>", name="<img src=x onerror=alert(1)>")
     level(shops, replace(state(), inv_key=InvKey("L|X<b>")))
     client: Any = person("associate", "ann", stores=("L",))
@@ -217,7 +217,9 @@ def test_hostile_text_is_shown_as_text(shops: psycopg.Connection) -> None:
     assert not any("<img" in page or '<b>"' in page for page in pages)
 
 
-def test_labels_have_bars_price_and_code_in_the_asked_number(shops: psycopg.Connection) -> None:
+def test_label_page_prints_barcode_and_sku_once_per_requested_copy(
+    shops: psycopg.Connection,
+) -> None:
     client: Any = person("associate", "ann", stores=("L",))
 
     page = client.get("/labels/?sku=KET-1&sku=TOW-7&copies=3").content.decode()

@@ -83,7 +83,7 @@ def written_after(table: str, key: str, row: dict[str, Any], commit_us: int) -> 
     [*((record, 1) for record in FORGED), *((record, 0) for record in STRANGE)],
     ids=range(len(FORGED) + len(STRANGE)),
 )
-def test_what_workers_write_of_a_forged_record_the_sinks_can_keep(
+def test_sinks_can_store_the_output_of_workers_for_forged_records(
     sinks: psycopg.Connection, record: tuple[str, str, dict[str, Any], int], rejected: int
 ) -> None:
     written = written_after(*record)

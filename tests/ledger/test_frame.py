@@ -28,7 +28,7 @@ def bar(page: str) -> list[str]:
         ("operator", ["Find", "Tasks", "Reorders", "Prices"]),
     ],
 )
-def test_a_phone_offers_the_desks_that_a_person_uses_most(
+def test_phone_bar_lists_the_main_desks_of_the_role(
     ledger: psycopg.Connection, role: str, labels: list[str]
 ) -> None:
     client = person(role)
@@ -39,7 +39,9 @@ def test_a_phone_offers_the_desks_that_a_person_uses_most(
     assert entry.endswith(current)
 
 
-def test_desks_have_groups_icons_and_keys_of_their_own(ledger: psycopg.Connection) -> None:
+def test_navigation_groups_name_known_desks_and_shortcut_keys_are_unique(
+    ledger: psycopg.Connection,
+) -> None:
     page, looks = import_module("webui.shell.page"), import_module("webui.shell.navigation")
     desks = {name for name, *_ in page.NAVIGATION}
     keys = [key for _, _, key, _ in page.NAVIGATION]
@@ -66,14 +68,14 @@ def test_an_error_page_has_the_navigation(
     assert 'aria-current="page"' not in page
 
 
-def test_a_stranger_gets_no_navigation(ledger: psycopg.Connection) -> None:
+def test_error_page_without_a_login_has_no_navigation(ledger: psycopg.Connection) -> None:
     answer = ANYBODY.get("/no-such-page/")
 
     assert answer.status_code == 404
     assert '<nav id="desks"' not in answer.content.decode()
 
 
-def test_a_device_keeps_the_stock_list_and_nothing_else(ledger: psycopg.Connection) -> None:
+def test_only_the_stock_list_may_be_stored_offline(ledger: psycopg.Connection) -> None:
     level(ledger, state())
     client = person("manager")
 
@@ -82,7 +84,7 @@ def test_a_device_keeps_the_stock_list_and_nothing_else(ledger: psycopg.Connecti
         assert "Keep-Offline" not in client.get(address), address
 
 
-def test_what_a_device_installs_holds_no_data_and_needs_no_login(
+def test_service_worker_and_offline_page_need_no_login_and_hold_no_data(
     ledger: psycopg.Connection,
 ) -> None:
     level(ledger, state())
@@ -105,7 +107,7 @@ def test_what_a_device_installs_holds_no_data_and_needs_no_login(
     assert manifest["Content-Type"].startswith("application/manifest+json")
 
 
-def test_a_message_is_a_toast(ledger: psycopg.Connection) -> None:
+def test_page_has_a_container_for_toast_messages(ledger: psycopg.Connection) -> None:
     page = person("associate").get("/tasks/").content.decode()
 
     assert '<div class="toasts"></div>' in page

@@ -47,7 +47,7 @@ def url(server: Server, database: str) -> str:
     return server.url("postgres", database)
 
 
-def test_positions_are_forgotten_and_open_proposals_closed(
+def test_new_generation_deletes_sink_positions_and_supersedes_open_proposals(
     sinks: psycopg.Connection, ledger: psycopg.Connection, url: str
 ) -> None:
     sink = Actuator()
@@ -64,7 +64,7 @@ def test_positions_are_forgotten_and_open_proposals_closed(
     assert found == [("superseded", "generation")]
 
 
-def test_no_row_of_the_former_log_stands_in_the_way_of_a_new_one(
+def test_new_generation_deletes_sales_windows_of_the_former_log(
     sinks: psycopg.Connection, url: str
 ) -> None:
     """A window row stores its offset without generation, so former rows would count as newer."""
@@ -88,7 +88,7 @@ def test_no_row_of_the_former_log_stands_in_the_way_of_a_new_one(
     assert found == [(0, 2)]
 
 
-def test_another_revision_decides_no_more_only_if_somebody_has_asked(
+def test_new_generation_replaces_another_deciding_revision_only_on_request(
     sinks: psycopg.Connection, url: str
 ) -> None:
     for revision, former in ((OURS, None), (THEIRS, OURS)):
@@ -124,7 +124,7 @@ def test_another_revision_decides_no_more_only_if_somebody_has_asked(
     assert set(sink.topics(sinks)) == {REORDER_EVENTS, PRICE_EVENTS}
 
 
-def test_policies_are_written_once_more_as_they_are(
+def test_finish_rewrites_policies_without_changing_them(
     ledger: psycopg.Connection, url: str, tmp_path: Path
 ) -> None:
     write(ledger, "item_location")
@@ -140,7 +140,7 @@ def test_policies_are_written_once_more_as_they_are(
     assert generation_of(home).captured
 
 
-def test_more_rows_than_a_partition_takes_up_are_refused_before_anything_is_forgotten(
+def test_new_generation_is_refused_if_a_partition_would_get_too_many_rows(
     ledger: psycopg.Connection, url: str
 ) -> None:
     """Rows of all tables with the key `L|S` go to the same partition, and share its limit."""
@@ -173,7 +173,7 @@ def streaming(url: str, connection: psycopg.Connection) -> Iterator[None]:
         connection.execute("SELECT pg_drop_replication_slot(%s)", (SLOT,))
 
 
-def test_a_slot_that_stays_in_use_is_told_before_any_topic_is_deleted(
+def test_replication_slot_in_use_raises_an_error_with_the_repair_command(
     ledger: psycopg.Connection, url: str
 ) -> None:
     wait_released(url, 0)

@@ -13,7 +13,7 @@ RIGHT = [EAN_13, "036000291452", "96385074", "00614141123452", "10614141543219",
 
 
 @pytest.mark.parametrize("code", RIGHT)
-def test_a_right_code_has_no_problem_and_any_other_last_digit_is_named(code: str) -> None:
+def test_valid_gtin_has_no_problem_and_a_wrong_check_digit_is_reported(code: str) -> None:
     others = [code[:-1] + digit for digit in "0123456789" if digit != code[-1]]
 
     assert gtin_problem(code) is None
@@ -24,7 +24,7 @@ def test_a_right_code_has_no_problem_and_any_other_last_digit_is_named(code: str
 
 
 @pytest.mark.parametrize("code", RIGHT)
-def test_a_wrong_digit_or_two_exchanged_neighbours_are_noticed(code: str) -> None:
+def test_gtin_check_detects_a_wrong_digit_and_swapped_neighbours(code: str) -> None:
     for place in range(len(code)):
         other = str((int(code[place]) + 1) % 10)
         assert gtin_problem(code[:place] + other + code[place + 1 :])
@@ -48,7 +48,7 @@ def test_a_wrong_digit_or_two_exchanged_neighbours_are_noticed(code: str) -> Non
         ("00000000", "a GTIN is never 0"),
     ],
 )
-def test_a_wrong_text_is_refused_with_its_reason(text: str, start: str) -> None:
+def test_malformed_gtin_is_refused_with_its_reason(text: str, start: str) -> None:
     assert (gtin_problem(text) or "").startswith(start)
     with pytest.raises(ValueError, match=r"GTIN|check digit"):
         gtin14(text)
@@ -87,11 +87,11 @@ def test_digits_are_found_in_every_form_of_a_scan(scanned: str, digits: str) -> 
         ("10614141543219", "10614141543219"),
     ],
 )
-def test_a_symbol_has_the_shortest_form(code: str, symbol: str) -> None:
+def test_barcode_has_the_shortest_form_of_the_gtin(code: str, symbol: str) -> None:
     assert shortest(gtin14(code)) == symbol
 
 
-def test_postgres_has_the_same_rule(ledger: psycopg.Connection) -> None:
+def test_postgres_validates_gtins_like_python(ledger: psycopg.Connection) -> None:
     random = Random(7)  # noqa: S311 -- test data
     drawn = ["".join(random.choices("0123456789", k=14)) for _ in range(300)]
     right = [body[:13] + str(check_digit(body[:13])) for body in drawn]

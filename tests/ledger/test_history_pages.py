@@ -52,7 +52,7 @@ def post(client: Client, path: str, **fields: object) -> Any:
     return client.post(path, {"command_id": str(uuid4())} | given)
 
 
-def test_a_difference_is_grouped_and_filtered(planted: psycopg.Connection) -> None:
+def test_differences_page_groups_and_filters_decisions(planted: psycopg.Connection) -> None:
     client = person("analyst")
 
     every = page(client, "/history/differences/900001/?by=store")
@@ -148,7 +148,9 @@ def test_parameters_of_a_run_are_checked_when_they_are_sent(planted: psycopg.Con
     assert post(person("analyst"), "/history/ask", **fields).status_code == 302
 
 
-def test_a_shadow_shows_every_comparison_with_all_counts(planted: psycopg.Connection) -> None:
+def test_shadow_request_page_lists_every_comparison_with_its_counts(
+    planted: psycopg.Connection,
+) -> None:
     ada, olga = person("analyst", "ada"), person("operator", "olga")
     execution = import_module("ledger.requests.execution")
     path = post(ada, "/history/ask", kind="shadow", revision=3, approval="ab" * 32)["Location"]
@@ -169,7 +171,7 @@ def test_a_shadow_shows_every_comparison_with_all_counts(planted: psycopg.Connec
         assert f'<th scope="row">{at}</th>{cells}' in shown
 
 
-def test_a_publication_names_the_reviewed_run_and_is_offered_once(
+def test_review_page_offers_publication_of_its_run_until_it_is_published(
     planted: psycopg.Connection,
 ) -> None:
     lead, ada, olga = person("lead", "leo"), person("analyst", "ada"), person("operator", "olga")
@@ -189,7 +191,9 @@ def test_a_publication_names_the_reviewed_run_and_is_offered_once(
     assert 'name="kind" value="publish"' in page(ada, path)
 
 
-def test_a_publication_of_an_earlier_release_names_a_revision(planted: psycopg.Connection) -> None:
+def test_publish_request_of_an_earlier_release_is_shown_with_its_revision(
+    planted: psycopg.Connection,
+) -> None:
     planted.execute(
         "INSERT INTO app.history_request (kind, arguments, requested_by)"
         """ VALUES ('publish', '{"revision": "3"}', 'ada')"""
@@ -212,7 +216,9 @@ def test_a_refused_request_keeps_its_input(planted: psycopg.Connection) -> None:
     assert 'value="family=sS"' in text
 
 
-def test_an_answer_is_a_table_bars_and_csv(planted: psycopg.Connection) -> None:
+def test_query_result_is_shown_as_table_and_chart_and_exported_as_csv(
+    planted: psycopg.Connection,
+) -> None:
     client = person("pricing")
 
     shown = page(client, "/history/answers/900002/?value=sold_units")
@@ -226,7 +232,7 @@ def test_an_answer_is_a_table_bars_and_csv(planted: psycopg.Connection) -> None:
     assert lines == ["store,sold_units,lost_minor", "ROME-1,7,1250", "'=OSLO"]
 
 
-def test_an_answer_has_the_question_as_its_title_and_days_without_a_time(
+def test_answer_page_is_titled_with_the_question_and_shows_days_without_time(
     planted: psycopg.Connection,
 ) -> None:
     execution, client = import_module("ledger.requests.execution"), person("analyst")
@@ -297,7 +303,7 @@ def test_a_comparison_preselects_two_runs_over_the_same_records(
     assert '<option value="live">' in form[0]
 
 
-def test_a_finished_run_is_compared_by_one_button(planted: psycopg.Connection) -> None:
+def test_run_page_offers_a_comparison_with_deciding_rules(planted: psycopg.Connection) -> None:
     client, execution = person("analyst"), import_module("ledger.requests.execution")
     runs = [{"run": "local-a", "logic_revision": 2, "records": 8, "finished": True}]
     execution.write_snapshot({"runs": runs})
@@ -335,7 +341,7 @@ def test_proofs_show_their_history(planted: psycopg.Connection) -> None:
     assert "Prove now" in shown
 
 
-def test_a_roll_back_is_offered_after_the_switch_and_the_other_steps_before(
+def test_review_page_offers_rollback_only_while_its_revision_decides(
     planted: psycopg.Connection,
 ) -> None:
     lead, ada = person("lead", "leo"), person("analyst", "ada")

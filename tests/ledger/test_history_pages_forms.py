@@ -13,7 +13,9 @@ from tests.ledger.test_history_pages import page, planted_history, post
 __all__ = ["planted_history"]
 
 
-def test_the_group_without_a_supplier_leads_to_its_differences(planted: psycopg.Connection) -> None:
+def test_difference_group_without_supplier_links_to_its_differences(
+    planted: psycopg.Connection,
+) -> None:
     group = {"kind": "reorder", "dimension": "supplier", "value": "-", "differing": 1}
     counts = {"only_a": 0, "only_b": 0, "changed": 1, "delta_minor": -500}
     planted.execute("UPDATE app.history_difference SET supplier = '' WHERE rank = 1")

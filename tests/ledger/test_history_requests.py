@@ -49,7 +49,9 @@ def state(queries: Any, number: int) -> str:
     return str(queries.request_with(number).state)
 
 
-def test_analysts_ask_and_others_are_refused(service: Any, queries: Any) -> None:
+def test_history_request_needs_a_permitted_role_and_valid_arguments(
+    service: Any, queries: Any
+) -> None:
     errors = import_module("ledger.kernel.errors")
 
     number = ask(service, "compare", a="2", b="3", key="L|TEA")
@@ -64,7 +66,7 @@ def test_analysts_ask_and_others_are_refused(service: Any, queries: Any) -> None
         ask(service, "delete")
 
 
-def test_a_form_that_is_sent_twice_asks_once(service: Any) -> None:
+def test_history_request_sent_twice_is_created_once(service: Any) -> None:
     wanted, form = service.AskHistory("prove", {}), uuid4()
 
     first = service.ask_history(wanted, actor="ada", command_id=form)
@@ -72,7 +74,7 @@ def test_a_form_that_is_sent_twice_asks_once(service: Any) -> None:
     assert service.ask_history(wanted, actor="ada", command_id=form) == first
 
 
-def test_an_operator_other_than_the_asker_confirms_a_switch(
+def test_switch_request_is_confirmed_by_an_operator_other_than_its_requester(
     service: Any, queries: Any, people: psycopg.Connection
 ) -> None:
     errors = import_module("ledger.kernel.errors")
@@ -92,7 +94,7 @@ def test_an_operator_other_than_the_asker_confirms_a_switch(
     assert log[-1] == ("olga", "confirmed_cutover")
 
 
-def test_no_credential_of_the_pages_starts_an_unconfirmed_switch(
+def test_database_role_of_the_pages_cannot_start_an_unconfirmed_switch(
     service: Any, till: psycopg.Connection
 ) -> None:
     number = ask(service, "cutover", **CUTOVER)
@@ -110,7 +112,9 @@ def test_no_credential_of_the_pages_starts_an_unconfirmed_switch(
             till.execute(statement)
 
 
-def test_the_asker_or_an_operator_cancels_what_has_not_started(service: Any, queries: Any) -> None:
+def test_requester_or_operator_cancels_a_history_request_before_it_starts(
+    service: Any, queries: Any
+) -> None:
     errors = import_module("ledger.kernel.errors")
     first, second = ask(service, "prove"), ask(service, "prove", "olga")
 
@@ -145,7 +149,7 @@ def two_finished_runs(home: Home, monkeypatch: pytest.MonkeyPatch) -> tuple[str,
     return home.run(), home.run(two_runs.higher_reorder_point)
 
 
-def test_a_comparison_is_executed_and_its_rows_are_kept(
+def test_executed_comparison_stores_its_difference_rows(
     service: Any, queries: Any, home: Home, runs: tuple[str, str], people: psycopg.Connection
 ) -> None:
     number = ask(service, "compare", a=runs[0], b=runs[1])
@@ -171,7 +175,7 @@ def test_a_comparison_is_executed_and_its_rows_are_kept(
     assert state(queries, waiting) == "to confirm"
 
 
-def test_the_pages_show_every_row_of_a_real_comparison(
+def test_history_pages_open_for_every_row_of_a_real_comparison(
     service: Any, home: Home, runs: tuple[str, str], people: psycopg.Connection
 ) -> None:
     lower = home.run(two_runs.lower_floor)
@@ -192,7 +196,7 @@ def test_the_pages_show_every_row_of_a_real_comparison(
     assert {"reorder", "price"} == {row[1] for row in rows}
 
 
-def test_a_refused_command_keeps_its_message(
+def test_failed_history_request_stores_the_error_message_of_its_command(
     service: Any, queries: Any, home: Home, runs: tuple[str, str]
 ) -> None:
     missing = ask(service, "compare", a=runs[0], b="nothing")
@@ -207,7 +211,7 @@ def test_a_refused_command_keeps_its_message(
     assert queries.same_request("compare", {"a": runs[0], "b": "nothing"}) is None
 
 
-def test_a_review_of_other_rules_than_the_deciding_ones_is_refused(
+def test_review_of_rules_other_than_the_deciding_revision_is_refused(
     service: Any,
     queries: Any,
     home: Home,
@@ -306,7 +310,9 @@ def test_the_prover_starts_a_process_for_an_open_request_and_lists_the_runs(
     assert not executing(runner)
 
 
-def test_older_comparisons_lose_their_rows(service: Any, people: psycopg.Connection) -> None:
+def test_difference_rows_of_older_comparisons_are_deleted(
+    service: Any, people: psycopg.Connection
+) -> None:
     execution = import_module("ledger.requests.execution")
     row = {
         "inv_key": "L|TEA",

@@ -39,7 +39,7 @@ def task(shop: psycopg.Connection, kind: str, role: str, location: str) -> None:
     )
 
 
-def test_a_buyer_sees_needs_with_their_money_before_hurried_tasks(
+def test_home_page_lists_needs_with_their_value_before_tasks_for_a_buyer(
     shop: psycopg.Connection,
 ) -> None:
     reorder_proposal(shop, quantity_units=4, cost_minor=250)
@@ -63,7 +63,7 @@ def test_a_buyer_sees_needs_with_their_money_before_hurried_tasks(
     ]
 
 
-def test_a_person_of_one_store_sees_that_store_first(shop: psycopg.Connection) -> None:
+def test_home_page_lists_only_work_at_the_stores_of_a_person(shop: psycopg.Connection) -> None:
     for location in ("L", "M"):
         write(shop, "stock_count", location=location, status="draft", recorded_at=NOON)
         task(shop, "negative_stock", "manager", location)
@@ -78,7 +78,9 @@ def test_a_person_of_one_store_sees_that_store_first(shop: psycopg.Connection) -
     assert [row[2] for row in lines("manager", name="max", stores=("L", "M"))] == ["2", "2"]
 
 
-def test_a_count_that_is_far_off_is_work_for_those_who_count(shop: psycopg.Connection) -> None:
+def test_home_page_lists_counts_with_large_differences_to_count_again(
+    shop: psycopg.Connection,
+) -> None:
     for units, status in ((20, "approved"), (5, "draft"), (19, "draft")):
         write(shop, "stock_count", units=units, status=status, recorded_at=NOON)
 
@@ -93,7 +95,9 @@ def test_a_count_that_is_far_off_is_work_for_those_who_count(shop: psycopg.Conne
     assert lines("buyer") == []
 
 
-def test_a_late_delivery_is_as_old_as_its_due_day(shop: psycopg.Connection) -> None:
+def test_home_page_shows_the_age_of_a_late_delivery_since_its_due_day(
+    shop: psycopg.Connection,
+) -> None:
     today = database_now().date()
     for order_ref, days in (("PO-1", 3), ("PO-2", 0)):
         due_on = today - timedelta(days=days)
@@ -121,7 +125,9 @@ def test_an_operator_sees_requests_that_wait_for_a_confirmation(shop: psycopg.Co
     assert not [line for line in lines("analyst") if line[0].startswith("Requests to confirm")]
 
 
-def test_a_proposal_whose_snooze_has_ended_waits_again(shop: psycopg.Connection) -> None:
+def test_home_page_lists_a_proposal_again_after_its_snooze_has_ended(
+    shop: psycopg.Connection,
+) -> None:
     reorder_proposal(shop, quantity_units=4, cost_minor=250)
     price_proposal(shop)
     for table in ("reorder_proposal", "price_proposal"):
@@ -143,7 +149,7 @@ def test_an_unknown_cost_shows_no_money(shop: psycopg.Connection) -> None:
     assert lines("buyer")[0][3] == "–"
 
 
-def test_who_has_nothing_to_do_reads_so_and_how_old_the_figures_are(
+def test_home_page_without_work_shows_a_message_and_the_age_of_the_figures(
     shop: psycopg.Connection,
 ) -> None:
     page = person("associate").get("/home/").content.decode()

@@ -118,7 +118,7 @@ SHAPES = {"JSON", "text", "no type", "UTF-16", "no boundary", "cut off", "1,500 
 STATED_BY_ADDRESS = {"counts-submit"}
 
 
-def test_every_address_that_takes_a_form_is_attacked(stores: tuple[Store, Store]) -> None:
+def test_attack_tests_cover_every_url_that_takes_a_form(stores: tuple[Store, Store]) -> None:
     pages = {*addresses.LISTS, *addresses.COMPANY, *addresses.COMPANY_PAGES, *addresses.PAGES}
     pages.add("people")
     rest = {"logout", "livez", "readyz", "live-stream", "password-changed"}
@@ -191,7 +191,7 @@ def test_a_get_with_the_fields_of_a_form_changes_nothing(stores: tuple[Store, St
     assert fingerprint() == before
 
 
-def test_a_codec_that_is_no_character_set_is_refused(stores: tuple[Store, Store]) -> None:
+def test_request_with_charset_base64_is_refused(stores: tuple[Store, Store]) -> None:
     browser = AsyncClient(headers={"Host": "localhost"})
 
     async def answer(content_type: str) -> int:
@@ -240,7 +240,7 @@ def test_every_page_offers_to_log_out(stores: tuple[Store, Store]) -> None:
 PARTNER = {"transfers-ask"}
 
 
-def test_forms_that_mix_two_stores_change_nothing_of_the_other_one(
+def test_form_that_mixes_two_stores_changes_no_data_of_the_foreign_store(
     stores: tuple[Store, Store],
 ) -> None:
     own, other = stores

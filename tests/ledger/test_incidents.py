@@ -60,7 +60,7 @@ def ready_line(**changes: object) -> str:
     return json.dumps(line) + "\n"
 
 
-def test_a_killed_service_leaves_its_last_error(
+def test_killed_service_is_recorded_once_as_a_service_error(
     ledger: psycopg.Connection, server: Server, database: str, supervisor: Supervisor
 ) -> None:
     recorder = IncidentThread(supervisor, server.url("app_rw", database))
@@ -79,7 +79,7 @@ def test_a_killed_service_leaves_its_last_error(
     assert ledger.execute(ERRORS).fetchall() == [(service, message, 1)]
 
 
-def test_restores_are_read_from_the_lines_that_a_worker_adds(
+def test_restores_are_recorded_from_new_lines_of_the_worker_log(
     ledger: psycopg.Connection, server: Server, database: str, supervisor: Supervisor
 ) -> None:
     log = supervisor.home.log_of("worker-1")

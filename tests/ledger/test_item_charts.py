@@ -62,7 +62,7 @@ def shop(ledger: psycopg.Connection) -> psycopg.Connection:
     return ledger
 
 
-def test_the_stock_chart_ends_with_on_hand_and_marks_what_moved_it(
+def test_stock_chart_ends_with_on_hand_and_marks_counts_and_receipts(
     shop: psycopg.Connection,
 ) -> None:
     days = chart("/items/L/S", "stock")
@@ -97,7 +97,7 @@ def test_days_without_stock_are_marked_and_do_not_count_as_demand() -> None:
     assert "out of stock for 49 of 144 windows" in days[2].text
 
 
-def test_the_days_of_the_chart_are_those_of_the_explanation(shop: psycopg.Connection) -> None:
+def test_demand_chart_and_explanation_have_the_same_days(shop: psycopg.Connection) -> None:
     state = state_of(shop, "L|S")
     section = demand_section(state, has_windows=True)
 
@@ -113,7 +113,7 @@ def test_the_days_of_the_chart_are_those_of_the_explanation(shop: psycopg.Connec
     assert [day.observed_micro for day in found] == by_name["observed_micro"]
 
 
-def test_a_long_history_is_cut_to_90_days_with_the_stock_before_them(
+def test_stock_chart_shows_the_last_90_days_with_the_stock_before_them(
     ledger: psycopg.Connection,
 ) -> None:
     write(ledger, "stock_count", units=50, occurred_at=NOON - timedelta(days=200))
@@ -128,7 +128,9 @@ def test_a_long_history_is_cut_to_90_days_with_the_stock_before_them(
     assert found.until_us - found.from_us == 90 * DAY_US
 
 
-def test_an_item_without_facts_has_one_day_of_zero(ledger: psycopg.Connection) -> None:
+def test_stock_chart_of_an_item_without_facts_has_one_day_of_zero(
+    ledger: psycopg.Connection,
+) -> None:
     write(ledger, "item_location")
 
     assert [day.values for day in chart("/items/L/S", "stock")] == ["0"]
@@ -147,7 +149,7 @@ def test_the_price_chart_has_the_lowest_price_of_30_days(shop: psycopg.Connectio
         assert "€8.99 €7.99" in rows[-1].text
 
 
-def test_the_price_tab_rolls_the_last_change_back_with_one_button(
+def test_price_tab_offers_a_rollback_button_only_to_the_pricing_role(
     shop: psycopg.Connection,
 ) -> None:
     for days, price in ((60, 999), (20, 799)):
@@ -170,6 +172,6 @@ def test_open_proposals_are_shown_above_every_tab(shop: psycopg.Connection) -> N
 
 
 @pytest.mark.usefixtures("shop")
-def test_every_tab_is_small() -> None:
+def test_every_item_tab_has_fewer_than_3000_html_tags() -> None:
     for tab in ("stock", "demand", "reorder", "price", "policy", "sources"):
         assert page(f"/items/L/S?tab={tab}").count("<") < 3000

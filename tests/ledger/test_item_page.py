@@ -63,7 +63,7 @@ def shop(ledger: psycopg.Connection) -> psycopg.Connection:
 
 
 @pytest.mark.usefixtures("shop")
-def test_the_page_shows_the_lines_of_the_command_in_their_order(
+def test_item_page_shows_the_lines_of_inventory_explain_in_the_same_order(
     server: Server, database: str, tmp_path: Path
 ) -> None:
     url = SecretStr(server.url("app_ro", database))
@@ -90,7 +90,7 @@ def test_the_page_shows_the_lines_of_the_command_in_their_order(
 
 
 @pytest.mark.usefixtures("shop")
-def test_the_page_counts_what_was_sold_in_the_last_hour_day_and_week() -> None:
+def test_item_page_shows_sales_of_the_last_hour_day_and_week() -> None:
     assert AS_OF_US == 1_772_452_800_000_000  # noon, as the sale's clock
 
     text = text_of(page("/items/L/S?tab=demand"))
@@ -101,7 +101,7 @@ def test_the_page_counts_what_was_sold_in_the_last_hour_day_and_week() -> None:
     assert "inventory sales S --location L" in text
 
 
-def test_the_page_names_the_revision_that_decides_if_its_figures_are_of_another(
+def test_item_page_names_the_deciding_revision_if_its_figures_have_another(
     shop: psycopg.Connection,
 ) -> None:
     words = "Logic revision {} decides: proposals follow its rules and parameters."
@@ -118,7 +118,7 @@ def test_the_page_names_the_revision_that_decides_if_its_figures_are_of_another(
 
 
 @pytest.mark.usefixtures("shop")
-def test_the_page_leads_to_the_desks_that_this_person_may_enter() -> None:
+def test_item_page_links_to_the_desks_that_the_role_may_open() -> None:
     buyer, associate = page("/items/L/S"), page("/items/L/S", role="associate")
 
     assert "reorders/?location=L&amp;sku=S" in buyer
@@ -135,11 +135,13 @@ def test_the_page_leads_to_the_desks_that_this_person_may_enter() -> None:
         ("/items/L/T", "No location has an item T"),
     ],
 )
-def test_an_unknown_key_says_which_half_is_unknown(path: str, said: str) -> None:
+def test_page_of_an_unknown_item_names_the_unknown_location_or_sku(path: str, said: str) -> None:
     assert said in text_of(page(path, status=404))
 
 
-def test_late_lines_stand_under_the_window_that_they_changed(ledger: psycopg.Connection) -> None:
+def test_late_sales_are_listed_under_the_window_that_they_changed(
+    ledger: psycopg.Connection,
+) -> None:
     write(ledger, "item_location", **POLICY)
     for name, at in (
         ("first", NOON),

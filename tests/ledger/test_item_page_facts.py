@@ -60,7 +60,7 @@ def history(ledger: psycopg.Connection) -> list[int]:
     return [100 - n for n in range(SALES + 1)]
 
 
-def test_the_pages_of_a_long_history_hold_each_fact_once_and_all_add_up(history: list[int]) -> None:
+def test_fact_pages_show_each_fact_once_and_their_sums_add_up(history: list[int]) -> None:
     pages = [shown("/items/L/S")]
     while pages[-1].earlier_address:
         pages.append(shown("/items/L/S" + pages[-1].earlier_address))
@@ -76,7 +76,7 @@ def test_the_pages_of_a_long_history_hold_each_fact_once_and_all_add_up(history:
 
 
 @pytest.mark.usefixtures("history")
-def test_a_page_says_which_facts_it_shows_and_leads_both_ways() -> None:
+def test_fact_page_shows_its_range_and_links_to_newer_facts() -> None:
     newest, middle = page("/items/L/S"), page("/items/L/S?to=36")
 
     assert "Facts 37 to 61 of 61, the newest business time first" in text_of(newest)
@@ -90,7 +90,7 @@ def test_a_page_says_which_facts_it_shows_and_leads_both_ways() -> None:
 
 @pytest.mark.usefixtures("history")
 @pytest.mark.parametrize("to", ["", "0", "-1", "²", "9" * 30, "x", "999999999"])
-def test_a_place_that_is_none_shows_the_newest_facts(to: str) -> None:
+def test_invalid_fact_position_shows_the_newest_facts(to: str) -> None:
     assert "Facts 37 to 61 of 61" in text_of(page(f"/items/L/S?to={to}"))
 
 
@@ -104,7 +104,9 @@ def test_a_short_history_is_shown_whole(ledger: psycopg.Connection) -> None:
     assert "Earlier facts" not in html
 
 
-def test_an_item_without_facts_has_none_at_any_place(ledger: psycopg.Connection) -> None:
+def test_fact_page_of_an_item_without_facts_ignores_the_position(
+    ledger: psycopg.Connection,
+) -> None:
     write(ledger, "item_location")
 
     assert "Why on hand is 0" in text_of(page("/items/L/S?to=5"))

@@ -47,7 +47,7 @@ def test_a_snoozed_need_is_shown_with_its_end_and_who_snoozed_it(
     )
 
 
-def test_an_open_need_is_called_open(ledger: psycopg.Connection) -> None:
+def test_item_page_labels_an_open_need_as_open(ledger: psycopg.Connection) -> None:
     reorder_proposal(ledger)
     project(ledger, state_of(ledger, "L|S"))
 

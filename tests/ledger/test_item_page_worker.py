@@ -36,7 +36,7 @@ def shop(ledger: psycopg.Connection, monkeypatch: pytest.MonkeyPatch) -> psycopg
     return ledger
 
 
-def test_the_page_names_the_worker_and_the_age_of_its_number(
+def test_item_page_names_the_worker_and_the_as_of_time_of_its_figures(
     shop: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Use a long timeout: on a busy machine the worker may answer late, and the page must show it.
@@ -52,7 +52,7 @@ def test_the_page_names_the_worker_and_the_age_of_its_number(
 
 
 @pytest.mark.usefixtures("shop")
-def test_a_worker_that_hangs_costs_the_page_its_patience_and_no_more(
+def test_item_page_shows_the_read_model_if_the_worker_times_out(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     # The real timeout is shorter than a busy machine may need to send the request.

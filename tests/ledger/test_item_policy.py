@@ -58,7 +58,7 @@ def columns(ledger: psycopg.Connection) -> Any:
     ).fetchone()
 
 
-def test_the_page_states_the_policy() -> None:
+def test_item_page_shows_the_policy() -> None:
     said = text(person("associate").get(PAGE))
 
     for part in (
@@ -98,7 +98,7 @@ def test_pricing_sets_the_price_mode_and_its_limit(ledger: psycopg.Connection) -
     assert "changes up to 50 ‰" in text(client.get(PAGE))
 
 
-def test_a_form_that_is_sent_twice_counts_once_and_as_before_is_said(
+def test_policy_form_sent_twice_or_without_changes_is_logged_once(
     ledger: psycopg.Connection,
 ) -> None:
     client = person("buyer")
@@ -137,7 +137,9 @@ def test_a_value_outside_its_limits_is_refused_and_stays_in_the_form(
     assert columns(ledger) == before
 
 
-def test_who_saves_second_is_told_what_the_first_has_changed(ledger: psycopg.Connection) -> None:
+def test_second_policy_change_is_refused_and_the_page_names_the_first_change(
+    ledger: psycopg.Connection,
+) -> None:
     first, second = person("buyer", "ann"), person("buyer", "bob")
     theirs = filled(second, auto_max="x")
     first.post(POST, filled(first, auto_max=5))
@@ -153,7 +155,7 @@ def test_who_saves_second_is_told_what_the_first_has_changed(ledger: psycopg.Con
     assert columns(ledger)[0] == 500
 
 
-def test_of_two_at_once_one_is_refused(ledger: psycopg.Connection) -> None:
+def test_one_of_two_simultaneous_policy_changes_is_refused(ledger: psycopg.Connection) -> None:
     def change(limit: int) -> object:
         return set_automation(
             location="L", sku="S", changes={"auto_max_minor": limit}, shown=SHOWN, actor="ann"
@@ -165,12 +167,12 @@ def test_of_two_at_once_one_is_refused(ledger: psycopg.Connection) -> None:
     assert columns(ledger)[0] in {500, 900}
 
 
-def test_other_columns_are_no_business_of_this_service() -> None:
+def test_set_automation_refuses_other_policy_columns() -> None:
     with pytest.raises(ServiceError, match="policy: one of auto_max_minor"):
         set_automation(location="L", sku="S", changes={"cost_minor": 1}, shown={}, actor="ann")
 
 
-def test_who_may_change_nothing_is_refused_and_an_unranged_item_is_none() -> None:
+def test_policy_form_answers_403_to_other_roles_and_404_for_unranged_items() -> None:
     assert person("associate").post(POST, {}).status_code == 403
     assert person("buyer").post("/items/policy?location=L&sku=T", {}).status_code == 404
     assert person("buyer").get("/items/policy").status_code == 405

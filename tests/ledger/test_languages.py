@@ -146,13 +146,13 @@ def test_refusals_of_forms_go_through_gettext(
     assert {name: texts for name, texts in found.items() if texts} == {}
 
 
-def test_an_untranslated_text_would_be_found() -> None:
+def test_untranslated_text_is_detected_in_a_pseudo_language_page() -> None:
     page = '<p title="Planted">⟦Öñé <b>⟦twö⟧</b>⟧ 3 <code>x y</code><a>planted, too</a></p>'
 
     assert [*outside(visible(page))] == ["Planted", "planted, too"]
 
 
-def test_the_browser_chooses_the_language_until_a_person_does(ledger: psycopg.Connection) -> None:
+def test_browser_language_applies_until_a_person_chooses_one(ledger: psycopg.Connection) -> None:
     client = person("buyer")
 
     german = client.get("/orders/", headers={"accept-language": "de-AT,en;q=0.5"})
@@ -176,14 +176,16 @@ def test_the_browser_chooses_the_language_until_a_person_does(ledger: psycopg.Co
         {"language": "de"},
     ],
 )
-def test_a_choice_leads_nowhere_else(ledger: psycopg.Connection, given: dict[str, str]) -> None:
+def test_language_choice_redirects_only_to_pages_of_this_site(
+    ledger: psycopg.Connection, given: dict[str, str]
+) -> None:
     answer = Client(SERVER_NAME="localhost").post("/language/", given)
 
     assert answer.headers["Location"] in ("/login/", "/orders/")
     assert ("django_language" in answer.cookies) == (given["language"] == "de")
 
 
-def test_refusals_are_translated_with_their_values(ledger: psycopg.Connection) -> None:
+def test_refusal_of_a_form_is_shown_in_german(ledger: psycopg.Connection) -> None:
     client = person("buyer")
     client.cookies["django_language"] = "de"
 
@@ -206,7 +208,7 @@ def test_the_api_and_the_record_of_refusals_stay_english(ledger: psycopg.Connect
     assert program.json()["detail"].endswith("Nothing was changed.")
 
 
-def test_every_right_and_role_has_words(database: str) -> None:
+def test_every_right_has_a_translated_name(database: str) -> None:
     roles = import_module("webui.accounts.roles")
 
     assert {right.replace("_", " ") for right in roles.GROUPS_OF} <= WORDS

@@ -86,7 +86,7 @@ def test_every_wrong_row_of_an_import_goes_through_gettext(
     assert {text for answer in answers for text in untranslated(answer)} <= DATA
 
 
-def test_an_import_answers_in_german_and_its_reasons_stay_english(
+def test_code_import_page_is_german_while_recorded_reasons_stay_english(
     coded: psycopg.Connection,
 ) -> None:
     client = german(operator())

@@ -63,7 +63,7 @@ def test_an_empty_list_of_needs_names_its_view(
     assert f"<h2>{title}</h2>" in body(in_german(person("buyer")).get(f"/reorders/?view={view}"))
 
 
-def test_a_need_without_a_supplier_says_so(ledger: psycopg.Connection) -> None:
+def test_need_without_a_supplier_is_labelled_in_german(ledger: psycopg.Connection) -> None:
     reorder_id = reorder_proposal(ledger, supplier=None)
 
     page = body(in_german(person("buyer")).get("/reorders/need", {"id": reorder_id}))
@@ -72,7 +72,7 @@ def test_a_need_without_a_supplier_says_so(ledger: psycopg.Connection) -> None:
     assert "No supplier" not in page
 
 
-def test_what_programs_record_is_translated(ledger: psycopg.Connection) -> None:
+def test_audit_actions_and_question_texts_are_translated(ledger: psycopg.Connection) -> None:
     emptied(ledger)
     ledger.execute(
         "INSERT INTO app.action_log (actor, action, subject) VALUES ('ann', 'confirm_order', 'L|S')"

@@ -83,7 +83,7 @@ def test_sql_accepts_the_last_good_value_and_refuses_the_first_bad_one(
 
 
 @pytest.mark.parametrize("case", CASES, ids=name)
-def test_the_fold_judges_like_sql(case: Case) -> None:
+def test_fold_accepts_and_refuses_the_same_values_as_sql(case: Case) -> None:
     if (case.table, case.changes) in STRICTER:
         pytest.skip("SQL is stricter here on purpose")
 

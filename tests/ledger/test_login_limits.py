@@ -25,7 +25,7 @@ def known_browser() -> Client:
     return browser
 
 
-def test_an_account_that_many_sources_guess_stays_open_for_known_browsers(attempts: Any) -> None:
+def test_account_attacked_from_many_sources_stays_open_for_known_browsers(attempts: Any) -> None:
     known = known_browser()
     for number in range(100):
         attempts.begin("ann", source=f"198.51.100.{number}", device=None)
@@ -82,7 +82,7 @@ def test_a_block_ends_after_five_minutes(
         ("a socket", "unknown"),
     ],
 )
-def test_a_source_is_an_address_or_a_network_of_version_6(
+def test_login_source_is_an_ipv4_address_or_an_ipv6_network(
     database: str, address: str, source: str
 ) -> None:
     sources = import_module("webui.accounts.sources")

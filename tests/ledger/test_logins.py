@@ -50,7 +50,7 @@ def test_a_browser_that_logged_in_before_gets_in_while_its_own_network_is_blocke
     assert log_in(known).status_code == 302
 
 
-def test_a_right_password_forgives_the_wrong_ones_before_it(staff) -> None:
+def test_successful_login_resets_the_count_of_wrong_passwords(staff) -> None:
     browser = client()
     for _ in range(3):
         for _ in range(4):
@@ -68,7 +68,7 @@ def test_a_source_that_guesses_many_names_is_blocked_for_all_of_them(staff) -> N
     assert log_in(client(ELSEWHERE)).status_code == 302
 
 
-def test_counts_are_shared_and_hold_no_typed_text(staff) -> None:
+def test_login_counters_and_logs_contain_no_typed_name(staff) -> None:
     log_in(client(), name="my secret password", password=WRONG)
 
     shown = staff.execute("SELECT key FROM app.login_count").fetchall()
@@ -79,7 +79,7 @@ def test_counts_are_shared_and_hold_no_typed_text(staff) -> None:
     assert found == [("unknown account", "wrong name or password", "login failed")]
 
 
-def test_a_forwarded_address_that_anyone_can_send_changes_nothing(staff) -> None:
+def test_x_forwarded_for_header_does_not_change_the_login_source(staff) -> None:
     for number in range(6):
         client().post(
             "/login/",
@@ -90,14 +90,14 @@ def test_a_forwarded_address_that_anyone_can_send_changes_nothing(staff) -> None
     assert log_in(client()).status_code == 429
 
 
-def test_a_block_is_written_down_once(staff) -> None:
+def test_login_block_is_audited_once(staff) -> None:
     for _ in range(9):
         log_in(client(), password=WRONG)
 
     assert audit(staff) == [*[("login_failed", "ann")] * 5, ("login_blocked", "ann")]
 
 
-def test_login_and_logout_are_written_down_with_their_source(staff) -> None:
+def test_login_and_logout_are_audited_with_their_source(staff) -> None:
     browser = client()
     log_in(browser)
     browser.post("/logout/")
@@ -117,7 +117,9 @@ def test_login_and_logout_are_written_down_with_their_source(staff) -> None:
         ("/" + "x" * 2_000, "/login/"),
     ],
 )
-def test_a_change_of_the_person_leads_back_to_the_page(staff, target: str, login: str) -> None:
+def test_logout_keeps_only_a_local_page_as_the_target_of_the_next_login(
+    staff, target: str, login: str
+) -> None:
     browser = client()
     log_in(browser)
 
@@ -150,7 +152,7 @@ def test_after_enrolment_the_password_alone_opens_nothing(staff) -> None:
     assert len(codes) == 10
 
 
-def test_a_code_works_once(staff) -> None:
+def test_authenticator_code_works_once(staff) -> None:
     totp, _ = enrolled(client())
     code = totp.at(int(time.time()) + 30)
     first, second = client(), client()
@@ -172,7 +174,7 @@ def test_a_recovery_code_works_once(staff) -> None:
 
 
 @pytest.mark.parametrize("code", ["²", "\N{FULLWIDTH DIGIT ONE}23456", "", " "])
-def test_a_code_that_no_app_shows_is_wrong(staff, code: str) -> None:
+def test_malformed_authenticator_code_is_refused(staff, code: str) -> None:
     browser = client()
     log_in(browser, "olga")
     offered_secret(browser)
@@ -185,7 +187,7 @@ def test_a_code_that_no_app_shows_is_wrong(staff, code: str) -> None:
     assert second.post("/login/code/", {"code": code}).status_code == 422
 
 
-def test_codes_can_not_be_guessed(staff) -> None:
+def test_five_wrong_authenticator_codes_block_a_correct_one(staff) -> None:
     totp, _ = enrolled(client())
     browser = client()
     log_in(browser, "olga")
@@ -212,7 +214,7 @@ def test_an_enrolled_authenticator_is_not_replaced_by_a_session_without_it(staff
     assert staff.execute("SELECT secret FROM app.second_factor").fetchall() == before
 
 
-def test_the_second_factor_of_a_powerful_role_can_not_be_removed_and_others_can(staff) -> None:
+def test_only_less_powerful_roles_can_remove_their_second_factor(staff) -> None:
     powerful, other = client(), client()
     enrolled(powerful, "olga")
     _, codes = enrolled(other, "ann")
@@ -256,7 +258,7 @@ def test_a_session_ends_after_idle_minutes_and_after_its_longest_time(
         assert ("session_ended", "ann") in audit(staff)
 
 
-def test_a_login_leads_to_no_other_site(staff) -> None:
+def test_login_does_not_redirect_to_another_site(staff) -> None:
     browser = client()
     answer = browser.post(
         "/login/", {"username": "ann", "password": PASSWORD, "next": "https://evil.example/"}
@@ -268,7 +270,7 @@ def test_a_login_leads_to_no_other_site(staff) -> None:
 @pytest.mark.parametrize(
     ("asked", "opened"), [("/", "/home/"), ("/?q=mug", "/?q=mug"), ("/tasks/", "/tasks/")]
 )
-def test_the_bare_address_leads_home_and_a_page_leads_back_to_it(
+def test_login_redirects_the_root_url_to_home_and_other_urls_back(
     staff, asked: str, opened: str
 ) -> None:
     browser = client()
@@ -279,7 +281,7 @@ def test_the_bare_address_leads_home_and_a_page_leads_back_to_it(
     assert answer.headers["Location"] == opened
 
 
-def test_each_login_has_a_token_of_its_own(staff) -> None:
+def test_each_login_gets_a_new_session_id(staff) -> None:
     browser = client()
     browser.get("/login/")
     tokens = set()
@@ -292,7 +294,7 @@ def test_each_login_has_a_token_of_its_own(staff) -> None:
     assert all(len(token) >= 32 for token in tokens)
 
 
-def test_the_token_changes_at_each_step_of_a_login(staff) -> None:
+def test_session_id_changes_at_each_step_of_a_login(staff) -> None:
     browser, tokens = client(), []
 
     def note() -> None:
@@ -330,7 +332,7 @@ def test_the_second_step_is_open_for_five_minutes(staff) -> None:
     assert not is_in(browser)
 
 
-def test_second_factors_and_passwords_are_written_down(staff) -> None:
+def test_second_factor_and_password_changes_are_audited(staff) -> None:
     browser = client()
     _, codes = enrolled(browser, "ann")
     browser.post("/account/second-factor/", {"action": "remove", "code": "0"})
@@ -347,7 +349,7 @@ def test_second_factors_and_passwords_are_written_down(staff) -> None:
     ]
 
 
-def test_a_token_is_worth_nothing_after_logout(staff) -> None:
+def test_session_id_is_invalid_after_logout(staff) -> None:
     browser, thief = client(), client()
     log_in(browser)
     thief.cookies["sessionid"] = browser.cookies["sessionid"].value

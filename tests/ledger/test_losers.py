@@ -61,7 +61,7 @@ def item(ledger: psycopg.Connection) -> psycopg.Connection:
 
 
 @pytest.mark.parametrize("units", [("42", "48"), ("42", "42")], ids=["other units", "same units"])
-def test_of_two_buyers_the_second_reads_what_the_first_has_ordered(
+def test_when_two_buyers_order_a_need_the_second_page_names_the_first_order(
     item: psycopg.Connection, units: tuple[str, str]
 ) -> None:
     need = reorder_proposal(item)
@@ -83,7 +83,9 @@ def test_of_two_buyers_the_second_reads_what_the_first_has_ordered(
     ]
 
 
-def test_of_two_who_split_a_need_the_second_keeps_his_parts(item: psycopg.Connection) -> None:
+def test_when_two_buyers_split_a_need_the_second_keeps_the_typed_parts(
+    item: psycopg.Connection,
+) -> None:
     need = reorder_proposal(item)
     typed = {
         "ann": {"units": "42", "units1": "36", "units2": "6"},
@@ -103,7 +105,7 @@ def test_of_two_who_split_a_need_the_second_keeps_his_parts(item: psycopg.Connec
     assert re.search(rf'name="units1"[^>]* value="{typed[loser]["units1"]}"', page.content.decode())
 
 
-def test_who_decides_on_a_need_that_has_left_the_list_goes_on_with_the_list(
+def test_decision_on_a_closed_need_shows_the_conflict_and_the_reorder_list(
     item: psycopg.Connection,
 ) -> None:
     need = reorder_proposal(item)
@@ -123,7 +125,7 @@ def test_who_decides_on_a_need_that_has_left_the_list_goes_on_with_the_list(
     assert "<h1>Reorders</h1>" in page.content.decode()
 
 
-def test_of_two_who_approve_a_price_the_second_reads_who_was_first(
+def test_when_two_people_approve_a_price_the_second_page_names_the_first(
     item: psycopg.Connection,
 ) -> None:
     proposal = price_proposal(item)
@@ -144,7 +146,7 @@ def test_of_two_who_approve_a_price_the_second_reads_who_was_first(
     assert len(price_rows("L|S")) == 1
 
 
-def test_who_rejects_a_price_that_is_approved_keeps_his_reason(item: psycopg.Connection) -> None:
+def test_rejecting_an_approved_price_keeps_the_typed_reason(item: psycopg.Connection) -> None:
     proposal = price_proposal(item)
     services.approve_price(proposal_id=proposal, shown_revision=1, actor="pat")
 
@@ -157,7 +159,7 @@ def test_who_rejects_a_price_that_is_approved_keeps_his_reason(item: psycopg.Con
     assert 'value="too cheap"' in page.content.decode()
 
 
-def test_who_rejects_a_price_that_has_left_the_drawer_keeps_his_reason(
+def test_rejecting_a_cancelled_price_repeats_the_typed_reason_in_the_message(
     item: psycopg.Connection,
 ) -> None:
     proposal = price_proposal(item, status="cancelled")
@@ -171,7 +173,7 @@ def test_who_rejects_a_price_that_has_left_the_drawer_keeps_his_reason(
     assert said(page).endswith("You had filled in reason: too cheap.")
 
 
-def test_of_two_prices_by_hand_the_second_is_told_and_keeps_price_and_reason(
+def test_when_two_people_set_a_price_the_second_keeps_the_typed_price_and_reason(
     item: psycopg.Connection,
 ) -> None:
     begins = database_now() - timedelta(days=1)
@@ -210,7 +212,7 @@ def decide_count(client: Client, count_id: int, given: Mapping[str, str]) -> Any
     return client.post("/counts/waiting/decide", {**fields, **given})
 
 
-def test_of_two_who_approve_a_count_the_second_reads_who_was_first(
+def test_when_two_managers_approve_a_count_the_second_page_names_the_first(
     item: psycopg.Connection,
 ) -> None:
     count_id = waiting_count()
@@ -225,7 +227,7 @@ def test_of_two_who_approve_a_count_the_second_reads_who_was_first(
     assert re.match(first, said(page))
 
 
-def test_who_refuses_an_approved_count_keeps_his_reason(item: psycopg.Connection) -> None:
+def test_refusing_an_approved_count_repeats_the_typed_reason(item: psycopg.Connection) -> None:
     count_id = waiting_count()
     decide_count(person("manager", "max"), count_id, {"action": "approve"})
 
@@ -238,7 +240,9 @@ def test_who_refuses_an_approved_count_keeps_his_reason(item: psycopg.Connection
     assert said(page).endswith("You had filled in reason: wrong shelf.")
 
 
-def test_who_approves_a_refused_count_reads_who_refused_it(item: psycopg.Connection) -> None:
+def test_approving_a_refused_count_names_the_person_who_refused_it(
+    item: psycopg.Connection,
+) -> None:
     count_id = waiting_count()
     decide_count(person("manager", "max"), count_id, {"action": "refuse", "reason": "wet"})
 
@@ -250,7 +254,7 @@ def test_who_approves_a_refused_count_reads_who_refused_it(item: psycopg.Connect
     )
 
 
-def test_of_two_who_void_a_count_the_second_reads_who_was_first_and_keeps_his_reason(
+def test_when_two_managers_void_a_count_the_second_keeps_the_typed_reason(
     item: psycopg.Connection,
 ) -> None:
     count_id = services.approve_count(services.ApproveCount(location="L", sku="S", units=19))
@@ -269,7 +273,7 @@ def test_of_two_who_void_a_count_the_second_reads_who_was_first_and_keeps_his_re
     assert said(page).endswith(f"You had filled in reason: {typed[loser]['reason']}.")
 
 
-def test_of_two_who_decide_an_adjustment_the_second_reads_who_was_first(
+def test_when_two_managers_decide_an_adjustment_the_second_page_names_the_first(
     item: psycopg.Connection,
 ) -> None:
     item.execute("UPDATE app.setting SET adjustment_limit_minor = 0")
@@ -293,7 +297,7 @@ def test_of_two_who_decide_an_adjustment_the_second_reads_who_was_first(
     assert loser == "max" or said(page).endswith("You had filled in reason: no slip.")
 
 
-def test_of_two_who_receive_a_line_the_second_reads_who_was_first_and_keeps_his_numbers(
+def test_when_two_people_receive_a_line_the_second_keeps_the_typed_units(
     item: psycopg.Connection,
 ) -> None:
     line = write(item, "purchase_order_line", order_ref="X-1")
@@ -320,7 +324,7 @@ def test_of_two_who_receive_a_line_the_second_reads_who_was_first_and_keeps_his_
     )
 
 
-def test_of_two_who_confirm_a_line_the_second_reads_who_was_first_and_keeps_his_units(
+def test_when_two_buyers_confirm_a_line_the_second_keeps_the_typed_units(
     item: psycopg.Connection,
 ) -> None:
     line = write(item, "purchase_order_line", order_ref="X-1")

@@ -71,9 +71,7 @@ CRAFTED: dict[str, Callable[[Form], list[Form]]] = {
 STATED_BY_ADDRESS = {("counts-submit", "empty"), ("counts-submit", "strange values")}
 
 
-def test_an_address_that_is_in_no_table_of_forms_takes_no_post(
-    store: Store, almighty: Client
-) -> None:
+def test_pages_without_a_form_answer_405_to_post(store: Store, almighty: Client) -> None:
     posted = {*forms(store)}
     pages = {name: page(store) for name, page in addresses.PAGES.items()}
 
@@ -98,7 +96,7 @@ def test_a_malformed_command_is_refused_and_changes_nothing(
 
 
 @pytest.mark.parametrize("given", [{}, {"stop": ""}, {"stop": "on"}, {"stop": "2"}, {"other": "1"}])
-def test_a_malformed_switch_leaves_rule_prices_stopped(
+def test_malformed_stop_command_leaves_rule_prices_stopped(
     store: Store, almighty: Client, given: dict[str, str]
 ) -> None:
     almighty.post("/prices/stop", {"stop": "1"})

@@ -45,7 +45,7 @@ def test_a_new_database_has_no_people(server: Server, own_database: str) -> None
         assert connection.execute("SELECT count(*) FROM app.auth_user").fetchone() == (0,)
 
 
-def test_states_are_text_with_the_fastest_compression(server: Server, database: str) -> None:
+def test_state_column_of_stock_is_text_with_lz4_compression(server: Server, database: str) -> None:
     with psycopg.connect(server.url("postgres", database)) as connection:
         known = connection.execute(
             "SELECT enumvals FROM pg_settings WHERE name = 'default_toast_compression'"

@@ -30,7 +30,7 @@ def folded(state: KeyState, table: str, row: Row, before: Row | None = None) -> 
     return found
 
 
-def test_the_morning_has_two_counts_too_late_and_two_prices_for_one_item(
+def test_demo_morning_has_two_rejected_old_counts_and_one_price_below_its_floor(
     ledger: psycopg.Connection,
 ) -> None:
     midnight = database_now().replace(hour=0, minute=0, second=0, microsecond=0)

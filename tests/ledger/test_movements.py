@@ -97,7 +97,7 @@ def test_sql_and_the_fold_agree_on_every_kind_of_row(
     assert summed(ledger) == folded(ledger)
 
 
-def test_a_rejected_row_moves_nothing(ledger: psycopg.Connection) -> None:
+def test_verify_sums_exclude_rejected_rows(ledger: psycopg.Connection) -> None:
     write(ledger, "stock_count", units=10)
     write(ledger, "sale_line", quantity_units=2, occurred_at=LATER, source_ref="kept")
     sale = write(ledger, "sale_line", quantity_units=5, occurred_at=LATER)
@@ -112,7 +112,7 @@ def test_a_rejected_row_moves_nothing(ledger: psycopg.Connection) -> None:
     assert summed(ledger, **left_out) == (8, 0, 0, 0, True)
 
 
-def test_an_image_in_force_moves_stock_although_its_row_is_gone(
+def test_verify_sums_include_kept_images_of_deleted_rows(
     ledger: psycopg.Connection,
 ) -> None:
     write(ledger, "stock_count", units=10)
@@ -132,14 +132,14 @@ def test_an_image_in_force_moves_stock_although_its_row_is_gone(
     assert found == (6, 0, 6, 6, True)
 
 
-def test_a_key_whose_only_fact_moves_nothing_is_compared_too(ledger: psycopg.Connection) -> None:
+def test_verify_includes_a_key_whose_only_fact_moves_no_stock(ledger: psycopg.Connection) -> None:
     write(ledger, "sale_line", quantity_units=-1, condition="discarded")
 
     assert summed(ledger) == (0, 0, 0, 0, False)
 
 
 @pytest.mark.domain("11.10 Split")
-def test_documents_add_up_to_what_is_on_order_and_in_transit(ledger: psycopg.Connection) -> None:
+def test_inbound_documents_sum_to_on_order_and_in_transit_units(ledger: psycopg.Connection) -> None:
     order = write(ledger, "purchase_order_line", ordered_units=24, due_on=date(2026, 3, 9))
     write(ledger, "shipment_line", purchase_order_line_id=order, order_units=5)
     shipped = {"purchase_order_line_id": order, "status": "shipped", **ON_ITS_WAY}
@@ -164,7 +164,7 @@ def test_documents_add_up_to_what_is_on_order_and_in_transit(ledger: psycopg.Con
     assert summed(ledger, only=["L|S"])[2:4] == (21, 10)
 
 
-def test_nothing_beside_the_migration_says_what_a_business_time_is() -> None:
+def test_business_time_formula_is_defined_only_in_migrations() -> None:
     root = Path(__file__).parents[2]
     restated = re.compile(r"least\([\w. ]+,\s*[\w.]*recorded_at\)")
 
@@ -198,7 +198,7 @@ def test_nothing_beside_the_migration_says_what_a_business_time_is() -> None:
         ("stock_adjustment", {"reason": "theft", "quantity_units": 2}, -2),
     ],
 )
-def test_shelves_of_a_live_run_start_from_the_books(
+def test_simulated_shelves_start_with_the_stock_of_the_ledger(
     ledger: psycopg.Connection, table: str, changes: dict[str, Any], moved: int
 ) -> None:
     shelves = import_module("bench.retailer.shelves")  # here, because it needs Django set up

@@ -20,7 +20,9 @@ def test_odoo_pr_47909_odoo_pr_65040_a_key_has_one_policy(till: psycopg.Connecti
         write(till, "item_location", replenish_family="RS", order_up_to_units=9)
 
 
-def test_erpnext_35063_needs_are_ordered_by_supplier_and_place(ledger: psycopg.Connection) -> None:
+def test_erpnext_35063_needs_of_one_supplier_and_location_share_an_order(
+    ledger: psycopg.Connection,
+) -> None:
     needs = []
     for location, sku, supplier in (("L", "A", "ACME"), ("L", "B", "ACME"), ("M", "A", "ACME"),
                                     ("L", "C", "BOLT")):  # fmt: skip
@@ -38,7 +40,7 @@ def test_erpnext_35063_needs_are_ordered_by_supplier_and_place(ledger: psycopg.C
     assert len(set(orders)) == 3
 
 
-def test_inventree_pr_12718_odoo_pr_32857_of_two_takes_at_once_one_is_told(
+def test_inventree_pr_12718_odoo_pr_32857_second_approval_gets_a_conflict(
     ledger: psycopg.Connection,
 ) -> None:
     """Two buyers saw revision 1 and want different quantities. One is refused."""

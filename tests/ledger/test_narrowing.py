@@ -16,7 +16,9 @@ MINE = Scope(everywhere=False, stores=frozenset({"L"}))
 NEVER_ON_PAGES = {"retail.debezium_signal", "app.location_region", "app.webhook"}
 
 
-def test_every_table_and_view_with_a_location_belongs_to_it(ledger: psycopg.Connection) -> None:
+def test_every_table_and_view_with_a_location_has_a_store_condition(
+    ledger: psycopg.Connection,
+) -> None:
     found = ledger.execute(
         "SELECT n.nspname || '.' || c.relname, bool_or(a.attname IN ('location', 'inv_key'))"
         " FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
@@ -31,7 +33,7 @@ def test_every_table_and_view_with_a_location_belongs_to_it(ledger: psycopg.Conn
     assert {*COMPANY, *CONDITIONS} <= {name for name, _ in found}
 
 
-def test_a_relation_keeps_its_alias_or_gets_its_own_name() -> None:
+def test_narrowed_query_keeps_the_alias_or_name_of_each_relation() -> None:
     one = narrowed("SELECT 1 FROM read_model.stock s JOIN retail.product p ON p.code = s.sku")
     other = narrowed("SELECT 1 FROM retail.stock_count WHERE stock_count.id = 1")
 
@@ -56,7 +58,7 @@ def test_a_relation_keeps_its_alias_or_gets_its_own_name() -> None:
         "SELECT * FROM app.membership",
     ],
 )
-def test_what_is_not_declared_is_refused(sql: str) -> None:
+def test_query_of_an_undeclared_table_or_function_is_refused(sql: str) -> None:
     with pytest.raises(UndeclaredRelation, match="is not declared"):
         narrowed(sql)
 
@@ -69,7 +71,7 @@ def test_a_key_or_location_of_another_store_is_refused_before_the_query(database
         assert select_value("SELECT 1", {"key": "L|S", "location": "L"}) == 1
 
 
-def test_counts_are_of_own_stores_too(ledger: psycopg.Connection) -> None:
+def test_aggregate_query_counts_only_rows_of_own_stores(ledger: psycopg.Connection) -> None:
     level(ledger, state())
     with within(Scope(everywhere=False, stores=frozenset({"M"}))):
         assert select_value("SELECT count(*) FROM read_model.stock") == 0
@@ -79,7 +81,7 @@ def test_counts_are_of_own_stores_too(ledger: psycopg.Connection) -> None:
         assert select_value("SELECT count(*) FROM read_model.stock") == 1
 
 
-def test_a_column_that_a_row_does_not_name_reaches_no_page(database: str) -> None:
+def test_select_raises_on_a_column_that_the_row_class_lacks(database: str) -> None:
     @dataclass
     class Shown:
         name: str

@@ -39,7 +39,7 @@ def next_of(page: str, card: str) -> set[str]:
         (["a", "b", "c"], {"a": "b", "b": "c", "c": "b"}),
     ],
 )
-def test_the_next_card_is_the_one_behind_and_before_the_last(
+def test_next_card_is_the_following_one_or_the_previous_one_at_the_end(
     ids: list[str], expected: dict[str, str]
 ) -> None:
     assert next_cards(ids) == expected
@@ -56,7 +56,7 @@ def needs(ledger: psycopg.Connection) -> list[str]:
     return ids
 
 
-def test_a_need_leads_to_the_one_behind_it_and_says_what_became_of_it(needs: list[str]) -> None:
+def test_decision_on_a_need_redirects_to_the_next_need_with_a_message(needs: list[str]) -> None:
     client = person("buyer")
 
     fields = form(needs[0], 1, action="reject", reason="no")
@@ -69,7 +69,7 @@ def test_a_need_leads_to_the_one_behind_it_and_says_what_became_of_it(needs: lis
     assert "Rejected S1 at L. For seven days the rules open no new need for it." in said
 
 
-def test_a_decision_on_the_last_need_to_look_at_leads_to_no_routine_need(
+def test_decision_on_the_last_flagged_need_redirects_to_no_routine_need(
     ledger: psycopg.Connection, needs: list[str]
 ) -> None:
     flag = "UPDATE app.reorder_proposal SET flags = '{cover_over_guard}' WHERE reorder_id = %s"
@@ -81,7 +81,7 @@ def test_a_decision_on_the_last_need_to_look_at_leads_to_no_routine_need(
     assert answer["Location"] == "/reorders/?location=L"
 
 
-def test_a_refused_decision_stays_at_its_own_card(needs: list[str]) -> None:
+def test_refused_decision_is_shown_on_its_own_card(needs: list[str]) -> None:
     fields = form(needs[0], 1, action="reject", reason="", next=needs[1])
 
     answer = person("buyer").post("/reorders/decide", fields)
@@ -90,7 +90,7 @@ def test_a_refused_decision_stays_at_its_own_card(needs: list[str]) -> None:
     assert "You had filled in" not in html(answer)
 
 
-def test_a_price_leads_to_the_one_behind_it(ledger: psycopg.Connection) -> None:
+def test_price_decision_redirects_to_the_next_proposal(ledger: psycopg.Connection) -> None:
     ids = []
     for sku in ("S1", "S2"):
         services.range_item(location="L", sku=sku)
@@ -108,7 +108,7 @@ def test_a_price_leads_to_the_one_behind_it(ledger: psycopg.Connection) -> None:
     assert re.findall(r'name="next" value="([^"]*)"', details) == [ids[1]] * 2
 
 
-def test_a_place_in_the_page_is_all_that_a_form_can_name(needs: list[str]) -> None:
+def test_next_field_of_a_form_sets_only_the_url_fragment(needs: list[str]) -> None:
     fields = form(needs[0], 1, action="reject", reason="no", next="//elsewhere/#<\r\n" + "x" * 300)
 
     answer = person("buyer").post("/reorders/decide", fields)
@@ -133,7 +133,7 @@ def order(number: int) -> int:
     )
 
 
-def test_a_line_of_an_order_is_come_back_to_and_a_deleted_one_passed(
+def test_order_line_change_returns_to_its_line_and_deletion_to_the_next_line(
     ledger: psycopg.Connection,
 ) -> None:
     first, second = order(1), order(2)
@@ -157,7 +157,7 @@ def test_a_line_of_an_order_is_come_back_to_and_a_deleted_one_passed(
     assert answer["Location"] == f"/orders/order?ref=X-1&from=0#line-{first}"
 
 
-def test_a_decision_on_a_waiting_row_leads_to_the_row_behind_it(
+def test_decision_on_a_waiting_adjustment_redirects_to_the_next_row(
     shelf: psycopg.Connection,
 ) -> None:
     count = f"count-{waiting(19)}"

@@ -21,7 +21,7 @@ def test_every_spelling_of_a_name_has_the_counters_of_its_account(staff, spellin
 
 
 @pytest.mark.parametrize("cookie", ['"aaaaaaaaaaaa\\000"', "a" * 31 + "\u00e9", "a-a-a-a-a"])
-def test_a_cookie_that_can_be_no_session_is_none(staff, cookie: str) -> None:
+def test_malformed_session_cookie_counts_as_logged_out(staff, cookie: str) -> None:
     # A backslash and three digits in quotes stand for a character, here for a zero.
     browser, header = client(), f"sessionid={cookie}"
 
@@ -41,7 +41,7 @@ def test_the_page_that_sets_up_a_second_factor_changes_its_language(staff) -> No
     assert '<html lang="de"' in browser.get(page).content.decode()
 
 
-def test_the_login_leads_a_person_who_is_logged_in_to_no_login(staff) -> None:
+def test_login_page_redirects_a_logged_in_person_to_home(staff) -> None:
     browser = client()
     log_in(browser)
 

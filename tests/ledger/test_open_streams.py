@@ -105,7 +105,7 @@ def activate(name: str) -> None:
     [log_out, move, disable, change_password, forget_second_factor],
     ids=lambda f: f.__name__,
 )
-def test_an_open_stream_ends_with_its_right(
+def test_open_stream_ends_when_the_person_loses_access(
     ledger: psycopg.Connection,
     often: None,
     ends: Callable[[Any, Client], None],
@@ -132,7 +132,7 @@ def test_an_open_stream_ends_with_its_right(
     assert "bye" not in others[0].names
 
 
-def test_a_stream_pauses_while_the_database_is_away_and_then_goes_on_or_ends(
+def test_open_stream_pauses_without_the_database_and_then_resumes_or_ends(
     ledger: psycopg.Connection, often: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("webui.live.stream.PING_EVERY_S", OFTEN_S)
@@ -162,7 +162,7 @@ def pings_alone(stream: Stream, end: bytes = b"") -> int:
     return (after.partition(end)[0] if end else after).count(b"still here")
 
 
-def test_a_check_reads_its_sessions_together_however_many_streams_they_have(
+def test_stream_check_runs_three_statements_for_a_thousand_streams(
     ledger: psycopg.Connection,
 ) -> None:
     access = import_module("webui.live.access")
@@ -226,7 +226,7 @@ def drop_session(nora: Client) -> None:
     [go_on, set_hash, set_backend, deactivate, drop_session],
     ids=lambda f: f.__name__,
 )
-def test_the_set_of_people_agrees_with_the_user_that_a_request_finds(
+def test_signed_in_returns_the_same_user_as_django_get_user(
     ledger: psycopg.Connection, change: Callable[[Client], None]
 ) -> None:
     signed_in = import_module("webui.accounts.signed_in").signed_in

@@ -89,7 +89,7 @@ def test_the_slot_raises_the_alarm_before_postgres_discards_its_wal(
     assert [alarm.severity for alarm in raised] == {"ok": [], "slow": ["warn"]}.get(state, ["bad"])
 
 
-def test_a_slot_that_nobody_reads_is_repaired_like_the_connector() -> None:
+def test_alarm_of_an_unread_slot_names_the_command_that_restarts_capture() -> None:
     alarms, link = module("alarms"), module("probes").Link
     unread = link("Postgres", "down", "no connector reads the slot", advice_of="Debezium")
     late = link("Postgres", "slow", "heartbeats are late")
@@ -99,7 +99,7 @@ def test_a_slot_that_nobody_reads_is_repaired_like_the_connector() -> None:
     assert commands == ["inventory restart capture", "inventory restart heartbeat"]
 
 
-def test_alarms_are_ranked_and_say_what_to_do(inbox: psycopg.Connection) -> None:
+def test_alarms_are_ranked_by_severity_and_name_an_action(inbox: psycopg.Connection) -> None:
     rejected(inbox)
     inbox.execute("UPDATE app.setting SET price_kill_switch = true, updated_by = 'pia'")
     alarms, link = module("alarms"), module("probes").Link
@@ -121,7 +121,7 @@ def test_alarms_are_ranked_and_say_what_to_do(inbox: psycopg.Connection) -> None
     assert all(each.action for each in ranked)
 
 
-def test_without_a_time_an_alarm_says_that_none_was_recorded(inbox: psycopg.Connection) -> None:
+def test_alarm_without_a_time_shows_that_no_time_was_recorded(inbox: psycopg.Connection) -> None:
     page = person("operator").get("/system/").content.decode()
 
     assert "no time recorded" in page
@@ -129,7 +129,7 @@ def test_without_a_time_an_alarm_says_that_none_was_recorded(inbox: psycopg.Conn
     assert "unknown: the slot retail_cdc does not exist" in page
 
 
-def test_rejected_records_are_filtered_and_lead_to_their_settlement(
+def test_rejected_records_list_is_paged_filtered_and_linked_to_each_record(
     inbox: psycopg.Connection,
 ) -> None:
     for number in range(60):

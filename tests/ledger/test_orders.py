@@ -104,7 +104,7 @@ def test_a_draft_is_changed_in_whole_packs_unless_the_lead_does_it(
 
 
 @pytest.mark.domain("7 order line draft")
-def test_a_deleted_draft_is_gone_and_a_second_click_says_nothing_new(
+def test_deleting_a_draft_line_twice_returns_the_same_result(
     ledger: psycopg.Connection,
 ) -> None:
     line_id = order(status="draft")
@@ -133,7 +133,7 @@ def test_a_supplier_confirms_less_or_nothing(ledger: psycopg.Connection) -> None
     ).fetchone() == (date(2026, 3, 9),)
 
 
-def test_more_than_was_ordered_is_confirmed_after_a_second_word(
+def test_confirming_more_units_than_ordered_needs_explicit_permission(
     ledger: psycopg.Connection,
 ) -> None:
     line_id = order(24)
@@ -190,7 +190,9 @@ def test_the_due_day_is_not_before_the_order(ledger: psycopg.Connection) -> None
 
 
 @pytest.mark.domain("7 order line closed short")
-def test_cancelled_units_come_back_by_the_lead_alone(ledger: psycopg.Connection) -> None:
+def test_only_the_lead_can_restore_the_cancelled_units_of_a_closed_line(
+    ledger: psycopg.Connection,
+) -> None:
     line_id = order()
     services.receive_shipment(purchase_order_line_id=line_id, delivered=Delivered(7))
     services.cancel_order_units(line_id=line_id)
@@ -204,7 +206,9 @@ def test_cancelled_units_come_back_by_the_lead_alone(ledger: psycopg.Connection)
     assert line(ledger, line_id) == ("sent", 10, None, 0)
 
 
-def test_the_loser_of_two_changes_reads_what_the_line_says_now(ledger: psycopg.Connection) -> None:
+def test_second_of_two_simultaneous_confirmations_gets_the_new_line_values(
+    ledger: psycopg.Connection,
+) -> None:
     line_id = order()
     seen = version(ledger, line_id)
 
@@ -247,7 +251,7 @@ def test_terms_of_a_supplier_have_limits(
         services.set_supplier_terms(services.SetSupplierTerms(code="ACME", **terms))
 
 
-def test_the_widest_terms_are_taken_and_logged(ledger: psycopg.Connection) -> None:
+def test_supplier_terms_at_their_limits_are_saved_and_logged(ledger: psycopg.Connection) -> None:
     services.name_suppliers(names={"ACME": "Acme"})
     terms: dict[str, Any] = {
         "minimum_order_minor": 100_000_000_000,
@@ -291,7 +295,7 @@ def test_a_moved_due_day_changes_no_quantity(ledger: psycopg.Connection) -> None
     assert line(ledger, line_id) == before
 
 
-def test_what_a_line_says_now_names_all_that_moved(ledger: psycopg.Connection) -> None:
+def test_conflict_on_an_order_line_names_all_its_current_values(ledger: psycopg.Connection) -> None:
     line_id = order(due_on=date(2099, 1, 2))
     services.confirm_order_line(services.ConfirmOrderLine(line_id=line_id, confirmed_units=9))
     services.cancel_order_units(line_id=line_id, actor="ann")

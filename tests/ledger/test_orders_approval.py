@@ -74,7 +74,9 @@ def test_an_order_has_one_to_a_million_units(
     assert lines(ledger)[0][1] == 999_996
 
 
-def test_the_line_keeps_cost_and_pack_of_the_day(ledger: psycopg.Connection, proposal: str) -> None:
+def test_order_line_keeps_cost_and_pack_after_a_policy_change(
+    ledger: psycopg.Connection, proposal: str
+) -> None:
     services.approve_reorder(ApproveReorder(proposal, 1))
     services.set_policy(location="L", sku="S", changes={"cost_minor": 999, "pack_units": 12})
 
@@ -85,7 +87,7 @@ def test_the_line_keeps_cost_and_pack_of_the_day(ledger: psycopg.Connection, pro
 
 
 @pytest.mark.domain("7 proposal open")
-def test_a_split_need_is_answered_by_its_first_line_alone(
+def test_only_the_first_line_of_a_split_need_has_its_reorder_id(
     ledger: psycopg.Connection, proposal: str
 ) -> None:
     services.name_suppliers(names={"OTHER": "Other"})
@@ -113,7 +115,7 @@ def test_a_split_need_is_answered_by_its_first_line_alone(
         ([Part(6)] * 5 + [Part(1)] * 6 + [Part(6)], "at most 10 order lines"),
     ],
 )
-def test_parts_that_do_not_fit_are_refused(
+def test_invalid_parts_of_a_split_need_are_refused(
     ledger: psycopg.Connection, proposal: str, parts: list[Part], rule: str
 ) -> None:
     with pytest.raises(ServiceError, match=rule):
@@ -141,7 +143,7 @@ def test_a_part_is_due_today_or_later(ledger: psycopg.Connection, proposal: str)
     assert [line[3] for line in lines(ledger)] == [today, None]
 
 
-def test_ten_parts_are_fine_and_the_total_may_be_another(
+def test_split_need_accepts_ten_parts_and_another_total(
     ledger: psycopg.Connection, proposal: str
 ) -> None:
     services.approve_reorder(
@@ -154,7 +156,7 @@ def test_ten_parts_are_fine_and_the_total_may_be_another(
     assert len({line[4] for line in lines(ledger)}) == 1
 
 
-def test_nobody_orders_from_a_supplier_that_is_not_active(
+def test_approval_is_refused_if_the_supplier_is_inactive(
     ledger: psycopg.Connection, proposal: str
 ) -> None:
     services.name_suppliers(names={"ACME": "Acme", "OTHER": "Other"})
@@ -192,7 +194,7 @@ def test_two_approvals_at_once_open_one_order(ledger: psycopg.Connection) -> Non
     assert ledger.execute("SELECT count(*) FROM app.purchase_order").fetchone() == (1,)
 
 
-def test_two_different_quantities_at_once_have_one_winner_and_a_loser_who_is_told(
+def test_second_of_two_simultaneous_approvals_gets_a_conflict_with_the_order(
     ledger: psycopg.Connection, proposal: str
 ) -> None:
     outcomes = at_the_same_time(
@@ -212,7 +214,7 @@ def test_two_different_quantities_at_once_have_one_winner_and_a_loser_who_is_tol
     assert len(lines(ledger)) == 1
 
 
-def test_a_batch_orders_what_it_can_and_says_why_not_of_the_rest(
+def test_batch_approval_orders_valid_needs_and_returns_reasons_for_the_rest(
     ledger: psycopg.Connection,
 ) -> None:
     good, moved, closed = needs(ledger, 3)
@@ -275,7 +277,7 @@ def test_a_batch_of_five_hundred_is_taken(ledger: psycopg.Connection) -> None:
     assert len(done) == 500
 
 
-def test_a_need_that_another_line_answers_already_is_not_ordered_again(
+def test_need_with_an_order_line_is_not_ordered_again(
     ledger: psycopg.Connection, proposal: str
 ) -> None:
     write(ledger, "purchase_order_line", reorder_id=proposal)
@@ -292,7 +294,7 @@ def answering(need: str, actor: str | None = None, **changes: Any) -> int:
     )
 
 
-def test_a_line_that_is_placed_for_a_need_answers_it(
+def test_order_line_placed_for_a_need_counts_as_its_order(
     ledger: psycopg.Connection, proposal: str
 ) -> None:
     line_id = answering(proposal, actor="ann")
@@ -319,14 +321,14 @@ def test_no_line_is_placed_for_a_need_that_is_not_open(
     ("changes", "rule"),
     [({"reorder_id": "R:none"}, "no such proposal"), ({"sku": "T"}, "a need of L for T")],
 )
-def test_no_line_is_placed_for_a_need_of_something_else(
+def test_order_line_for_a_missing_need_or_another_item_is_refused(
     ledger: psycopg.Connection, proposal: str, changes: dict[str, str], rule: str
 ) -> None:
     with pytest.raises(ServiceError, match=rule):
         answering(proposal, **changes)
 
 
-def test_of_a_line_an_approval_and_a_transfer_one_answers_the_need(
+def test_simultaneous_line_approval_and_transfer_cover_a_need_once(
     ledger: psycopg.Connection, proposal: str
 ) -> None:
     stocked("DC")
@@ -347,7 +349,7 @@ def test_of_a_line_an_approval_and_a_transfer_one_answers_the_need(
     assert answers == [(proposal,)]
 
 
-def test_a_line_joins_an_order_before_it_is_sent_or_the_next_one(
+def test_lines_approved_while_an_order_is_sent_join_it_or_the_next_one(
     ledger: psycopg.Connection,
 ) -> None:
     first, *others = needs(ledger, 7)
@@ -367,7 +369,7 @@ def test_a_line_joins_an_order_before_it_is_sent_or_the_next_one(
     assert found[0][:2] == (ref, ["sent"])
 
 
-def test_one_part_orders_from_another_supplier_or_for_another_day(
+def test_need_approved_with_one_part_takes_the_due_day_of_the_part(
     ledger: psycopg.Connection, proposal: str
 ) -> None:
     later = Part(42, None, date(2099, 1, 2))
@@ -384,7 +386,9 @@ def test_an_item_that_is_not_ranged_is_not_ordered(ledger: psycopg.Connection) -
         services.approve_reorder(ApproveReorder(need, 1))
 
 
-def test_a_batch_names_field_value_and_rule_of_what_is_refused(ledger: psycopg.Connection) -> None:
+def test_batch_approval_names_field_rule_and_value_of_a_refused_need(
+    ledger: psycopg.Connection,
+) -> None:
     [need] = needs(ledger, 1)
 
     [done] = services.approve_reorders([ApproveReorder(need, 1, 41)])

@@ -74,13 +74,15 @@ ALL_THAT_A_LINE_TAKES = {
         ({"minimum_order_minor": 4201}, "below_minimum"),
     ],
 )
-def test_each_condition_holds_a_need_back_alone(change: dict[str, Any], code: str | None) -> None:
+def test_each_automatic_order_condition_alone_blocks_a_need(
+    change: dict[str, Any], code: str | None
+) -> None:
     found = reasons_to_wait([replace(FREE, **change)])["R:1"]
 
     assert [reason.code for reason in found] == ([] if code is None else [code])
 
 
-def test_needs_of_one_group_reach_the_minimum_together() -> None:
+def test_needs_of_one_supplier_and_location_reach_the_minimum_together() -> None:
     asked = replace(FREE, minimum_order_minor=8400)
     second = replace(asked, reorder_id="R:2")
     elsewhere = replace(asked, reorder_id="R:3", location="M")
@@ -91,7 +93,7 @@ def test_needs_of_one_group_reach_the_minimum_together() -> None:
     assert "€42.00, below the supplier's minimum of €84.00" in found["R:3"][0].text
 
 
-def test_a_need_that_waits_does_not_help_its_group() -> None:
+def test_blocked_need_does_not_count_towards_the_supplier_minimum() -> None:
     asked = replace(FREE, minimum_order_minor=8400)
     flagged = replace(asked, reorder_id="R:2", flags=("no_demand_history",))
 
@@ -161,7 +163,7 @@ def lines(ledger: psycopg.Connection) -> list[tuple[Any, ...]]:
     ).fetchall()
 
 
-def test_a_need_within_all_conditions_is_ordered_and_sent_by_nobody(
+def test_need_that_meets_all_conditions_is_ordered_and_sent_automatically(
     ledger: psycopg.Connection, due: str
 ) -> None:
     services.set_policy(location="L", sku="S", changes={"lead_time_centidays": 300})
@@ -212,7 +214,7 @@ def test_a_need_within_all_conditions_is_ordered_and_sent_by_nobody(
         "INSERT INTO retail.supplier (code, name, minimum_order_minor) VALUES ('ACME', 'A', 4201)",
     ],
 )
-def test_each_condition_is_read_from_its_table(
+def test_automatic_order_reads_each_condition_from_its_table(
     ledger: psycopg.Connection, due: str, spoil: str
 ) -> None:
     ledger.execute(spoil)
@@ -246,7 +248,9 @@ def test_a_need_without_a_supplier_waits_for_this_reason(
     assert [reason.code for reason in why_not([due])[due]] == ["no_supplier"]
 
 
-def test_a_call_orders_whole_groups_within_its_limit(ledger: psycopg.Connection, due: str) -> None:
+def test_approve_due_orders_whole_groups_within_its_limit(
+    ledger: psycopg.Connection, due: str
+) -> None:
     need(ledger, "T")
     for sku in ("U", "V"):
         need(ledger, sku, supplier="BALTIC")
@@ -255,7 +259,7 @@ def test_a_call_orders_whole_groups_within_its_limit(ledger: psycopg.Connection,
     assert [approve_due(limit=3), approve_due(limit=3), approve_due(limit=3)] == [2, 2, 0]
 
 
-def test_a_group_above_the_limit_is_not_cut_below_its_minimum(
+def test_approve_due_does_not_split_a_group_larger_than_its_limit(
     ledger: psycopg.Connection, due: str
 ) -> None:
     need(ledger, "T")
@@ -286,7 +290,7 @@ def test_a_person_and_the_rule_at_the_same_time_order_once(
 
 
 @pytest.mark.parametrize("day", [None, "2026-03-02"])
-def test_drafts_of_people_are_not_sent_by_the_rule_and_hold_it_back_by_no_day(
+def test_automatic_order_neither_sends_manual_drafts_nor_waits_for_them(
     ledger: psycopg.Connection, due: str, day: str | None
 ) -> None:
     mine = need(ledger, "T", auto_max_minor=0)
@@ -306,7 +310,7 @@ def test_a_decided_need_has_no_reason_to_wait(ledger: psycopg.Connection, due: s
     assert why_not([due]) == why_not([]) == {}
 
 
-def test_a_need_that_was_snoozed_a_moment_ago_is_not_ordered_by_the_rule(
+def test_need_with_a_new_snooze_is_not_ordered_automatically(
     ledger: psycopg.Connection, due: str
 ) -> None:
     services.snooze_reorder(reorder_id=due, shown_revision=1, actor="ann")

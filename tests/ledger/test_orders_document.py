@@ -33,7 +33,9 @@ def text(response: Any) -> str:
     return re.sub(r"\s+", " ", response.content.decode())
 
 
-def test_the_document_names_what_a_supplier_needs(ledger: psycopg.Connection) -> None:
+def test_order_document_and_csv_show_units_packs_cost_and_due_day(
+    ledger: psycopg.Connection,
+) -> None:
     services.name_suppliers(names={"ACME": "Acme & Sons"})
     services.name_products(names={"S": "Mug"})
     line_id = order(24, due_on=date(2099, 1, 2))
@@ -61,7 +63,7 @@ def test_the_document_names_what_a_supplier_needs(ledger: psycopg.Connection) ->
     assert client.get("/orders/document.csv?ref=none").status_code == 404
 
 
-def test_a_draft_on_paper_says_so_and_a_cancelled_line_is_left_out(
+def test_order_document_marks_drafts_and_omits_cancelled_lines(
     ledger: psycopg.Connection,
 ) -> None:
     order(status="draft", sku="T")
@@ -108,7 +110,7 @@ def test_no_cell_of_the_csv_is_a_formula(ledger: psycopg.Connection, start: str)
 
 @pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r"])
 @pytest.mark.parametrize("end", [";", "\n", "\r\n", ';"', ';""'])
-def test_no_part_of_a_line_that_is_split_at_semicolons_is_a_formula(start: str, end: str) -> None:
+def test_safe_text_escapes_formulas_after_semicolons_and_line_breaks(start: str, end: str) -> None:
     """A program that splits at semicolons ignores a quotation mark that follows a comma."""
     before = f"Tea{end}".rstrip('"')
     hostile = f'Tea{end}{start}HYPERLINK("x");1'
@@ -121,7 +123,7 @@ def test_no_part_of_a_line_that_is_split_at_semicolons_is_a_formula(start: str, 
     assert safe_text(hostile) == f"{before}'{hostile.removeprefix(before)}"
 
 
-def test_small_parts_of_the_document() -> None:
+def test_order_document_helpers_format_text_amounts_and_file_names() -> None:
     assert safe_text("plain") == "plain"
     assert safe_text("") == ""
     assert [decimal_text(minor) for minor in (5, 125, -5)] == ["0.05", "1.25", "-0.05"]
@@ -129,7 +131,7 @@ def test_small_parts_of_the_document() -> None:
     assert file_name("") == "order.csv"
 
 
-def test_the_document_says_who_orders_and_in_which_currency(
+def test_order_document_names_the_buyer_and_the_currency(
     ledger: psycopg.Connection,
 ) -> None:
     order()
@@ -162,7 +164,7 @@ def test_the_document_says_who_orders_and_in_which_currency(
     ]
 
 
-def test_an_installation_that_nobody_has_named_says_so_on_the_screen(
+def test_order_document_warns_if_no_company_name_is_set(
     ledger: psycopg.Connection,
 ) -> None:
     order()
@@ -183,7 +185,7 @@ def test_a_currency_is_the_three_letters_of_its_code(
         WebEnvironment()
 
 
-def test_lines_of_an_address_are_parted_in_its_setting(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_company_address_setting_is_split_at_vertical_bars(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("INVENTORY_COMPANY_ADDRESS", "Hafenstraße 1 | 20457 Hamburg")
 
     assert WebEnvironment().company_lines == "Hafenstraße 1\n20457 Hamburg"

@@ -63,7 +63,9 @@ def test_picked_needs_are_ordered_with_one_click(ledger: psycopg.Connection) -> 
     assert "Ordered 20 needs in 1 draft order: send it" in text(client.get("/reorders/"))
 
 
-def test_what_could_not_be_ordered_is_listed_with_its_reason(ledger: psycopg.Connection) -> None:
+def test_needs_that_could_not_be_ordered_are_listed_with_their_reason(
+    ledger: psycopg.Connection,
+) -> None:
     first, second = needs(ledger, 2)
     ledger.execute("UPDATE app.reorder_proposal SET revision = 2 WHERE reorder_id = %s", [second])
 
@@ -79,7 +81,9 @@ def test_what_could_not_be_ordered_is_listed_with_its_reason(ledger: psycopg.Con
 @pytest.mark.parametrize(
     "odd", [{}, {"pick": "x@R:1"}, {"pick": "1@R:1", "command_id": "no"}, {"pick": "noat"}]
 )
-def test_boxes_that_no_page_made_are_refused(ledger: psycopg.Connection, odd: Any) -> None:
+def test_malformed_picks_of_needs_are_refused_with_an_alert(
+    ledger: psycopg.Connection, odd: Any
+) -> None:
     answer = person("buyer").post("/reorders/approve", {"command_id": str(uuid4())} | odd)
 
     assert answer.status_code == 422
@@ -137,7 +141,7 @@ def test_a_split_that_does_not_fit_keeps_its_input(
 
 
 @pytest.mark.parametrize(("action", "parts"), [("approve", {}), ("split", {"units1": 426})])
-def test_a_need_takes_a_quantity_far_beyond_the_suggestion_after_a_tick(
+def test_ordering_over_ten_times_the_suggestion_needs_a_tick(
     ledger: psycopg.Connection, action: str, parts: dict[str, int]
 ) -> None:
     [need] = needs(ledger, 1)
@@ -155,7 +159,7 @@ def test_a_need_takes_a_quantity_far_beyond_the_suggestion_after_a_tick(
     assert [line[1] for line in lines(ledger)] == [426]
 
 
-def test_odd_units_are_for_the_lead(ledger: psycopg.Connection) -> None:
+def test_only_the_lead_can_order_odd_units(ledger: psycopg.Connection) -> None:
     [need] = needs(ledger, 1)
 
     refused = decide(person("buyer"), need, "approve", units=41)
@@ -164,7 +168,9 @@ def test_odd_units_are_for_the_lead(ledger: psycopg.Connection) -> None:
     assert decide(person("lead"), need, "approve", units=41).status_code == 302
 
 
-def test_the_loser_of_two_buyers_reads_who_ordered_what(ledger: psycopg.Connection) -> None:
+def test_approving_other_units_of_an_ordered_need_names_the_first_order(
+    ledger: psycopg.Connection,
+) -> None:
     [need] = needs(ledger, 1)
     services.approve_reorder(
         services.ApproveReorder(reorder_id=need, shown_revision=1, units=48), actor="ann"
@@ -177,7 +183,7 @@ def test_the_loser_of_two_buyers_reads_who_ordered_what(ledger: psycopg.Connecti
     assert len(lines(ledger)) == 1
 
 
-def test_who_approves_what_somebody_has_ordered_is_not_told_that_he_ordered(
+def test_approving_an_ordered_need_names_the_person_who_ordered_it(
     ledger: psycopg.Connection,
 ) -> None:
     first, second = needs(ledger, 2)
@@ -196,7 +202,7 @@ def test_who_approves_what_somebody_has_ordered_is_not_told_that_he_ordered(
     assert len(lines(ledger)) == 2
 
 
-def test_every_need_is_on_exactly_one_page_and_the_total_is_said(
+def test_every_need_is_on_one_page_and_each_page_shows_the_total(
     ledger: psycopg.Connection,
 ) -> None:
     found, client, seen = needs(ledger, 120), person("buyer"), []
@@ -212,7 +218,9 @@ def test_every_need_is_on_exactly_one_page_and_the_total_is_said(
     assert seen == found
 
 
-def test_the_previous_page_is_the_one_before(ledger: psycopg.Connection) -> None:
+def test_previous_link_of_the_reorders_desk_opens_the_page_before(
+    ledger: psycopg.Connection,
+) -> None:
     found, client = needs(ledger, 120), person("buyer")
     pages = [text(client.get("/reorders/"))]
     for _ in range(2):
@@ -234,7 +242,7 @@ def proposals_of(page: str) -> list[str]:
     return re.findall(r'data-proposal="([^"]+)"', page)
 
 
-def test_closed_needs_page_too_and_an_unknown_place_is_the_beginning(
+def test_closed_needs_are_paged_and_an_unknown_position_shows_the_first_page(
     ledger: psycopg.Connection,
 ) -> None:
     needs(ledger, 60, status="cancelled")
@@ -249,7 +257,7 @@ def test_closed_needs_page_too_and_an_unknown_place_is_the_beginning(
     assert len(seen) == len(set(seen)) == 60
 
 
-def test_a_page_behind_an_approved_need_leaves_nothing_out(ledger: psycopg.Connection) -> None:
+def test_next_page_after_an_approved_need_skips_no_need(ledger: psycopg.Connection) -> None:
     found, client = needs(ledger, 60), person("buyer")
     first = text(client.get("/reorders/"))
     link = re.search(r'href="([^"]+)" rel="next"', first)
@@ -261,7 +269,7 @@ def test_a_page_behind_an_approved_need_leaves_nothing_out(ledger: psycopg.Conne
     assert re.findall(r'data-proposal="([^"]+)"', second) == found[50:]
 
 
-def test_a_need_says_why_it_waits_for_a_person(ledger: psycopg.Connection) -> None:
+def test_need_page_shows_why_the_need_waits_for_a_person(ledger: psycopg.Connection) -> None:
     [need] = needs(ledger, 1, flags=["cover_over_guard"])
     client = person("associate")
 
@@ -274,7 +282,7 @@ def test_a_need_says_why_it_waits_for_a_person(ledger: psycopg.Connection) -> No
     assert "it would last too long" in page
 
 
-def test_a_need_that_the_rule_orders_says_so_and_names_the_warning_that_is_no_condition(
+def test_need_page_shows_warnings_that_do_not_stop_an_automatic_order(
     ledger: psycopg.Connection,
 ) -> None:
     [need] = needs(ledger, 1)
@@ -300,7 +308,7 @@ def test_a_closed_need_is_read_only(ledger: psycopg.Connection) -> None:
         assert answer.status_code == 409, action
 
 
-def test_a_closed_need_names_its_order_and_the_moment_of_its_figures(
+def test_closed_need_page_shows_its_order_and_the_figures_at_closing(
     ledger: psycopg.Connection,
 ) -> None:
     [need] = needs(ledger, 1, reorder_point_units=20)
@@ -320,7 +328,7 @@ def test_a_closed_need_names_its_order_and_the_moment_of_its_figures(
     assert "order <b>42</b>" not in page
 
 
-def test_drafts_that_wait_are_named_on_the_desk(ledger: psycopg.Connection) -> None:
+def test_reorders_desk_shows_the_number_of_unsent_draft_orders(ledger: psycopg.Connection) -> None:
     [need] = needs(ledger, 1)
     client = person("buyer")
     assert "draft order" not in text(client.get("/reorders/"))
@@ -330,7 +338,9 @@ def test_drafts_that_wait_are_named_on_the_desk(ledger: psycopg.Connection) -> N
     assert "1 draft order waits to be sent" in text(client.get("/reorders/"))
 
 
-def test_each_word_on_a_card_does_what_it_says(ledger: psycopg.Connection) -> None:
+def test_reject_snooze_and_resume_on_a_card_write_their_decisions(
+    ledger: psycopg.Connection,
+) -> None:
     first, second, third = needs(ledger, 3)
     ledger.execute(
         "UPDATE app.reorder_proposal SET status = 'snoozed' WHERE reorder_id = %s", [third]
@@ -355,7 +365,7 @@ def test_each_word_on_a_card_does_what_it_says(ledger: psycopg.Connection) -> No
     assert decide(client, second, "fly").status_code == 422
 
 
-def test_nothing_picked_says_what_to_do_and_the_page_takes_back_its_address(
+def test_approval_without_a_picked_need_is_refused_with_a_hint(
     ledger: psycopg.Connection,
 ) -> None:
     needs(ledger, 1)

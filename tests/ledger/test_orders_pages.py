@@ -47,7 +47,7 @@ def text(response: Any) -> str:
 
 @pytest.mark.parametrize("received", range(0, 15, 2))
 @pytest.mark.parametrize(("confirmed", "cancelled"), [(None, 0), (None, 5), (8, 0), (8, 3)])
-def test_lists_and_services_agree_on_what_is_open_and_late(
+def test_order_lists_and_services_agree_on_open_units_and_late_lines(
     ledger: psycopg.Connection, confirmed: int | None, cancelled: int, received: int
 ) -> None:
     line_id = write(
@@ -89,7 +89,7 @@ def test_a_line_is_listed_as_late_from_the_day_after_its_due_day(
     assert len(listing.late_page(Filters("overdue"), Place(Sort("due"))).rows) == late
 
 
-def test_each_drawer_holds_its_orders(ledger: psycopg.Connection) -> None:
+def test_each_order_view_shows_only_orders_of_its_status(ledger: psycopg.Connection) -> None:
     order(status="draft", order_ref="DRAFT")
     order(order_ref="SENT")
     services.cancel_order_units(line_id=order(order_ref="CLOSED"))
@@ -109,7 +109,7 @@ def test_each_drawer_holds_its_orders(ledger: psycopg.Connection) -> None:
     }
 
 
-def test_the_list_pages_through_every_order_once_and_says_how_many(
+def test_order_list_pages_show_every_order_once_and_the_total(
     ledger: psycopg.Connection,
 ) -> None:
     for number in range(120):
@@ -126,7 +126,7 @@ def test_the_list_pages_through_every_order_once_and_says_how_many(
     assert seen == [f"X-{number:03}" for number in range(119, -1, -1)]
 
 
-def test_late_lines_page_too(ledger: psycopg.Connection) -> None:
+def test_late_order_lines_are_paged_without_repeats(ledger: psycopg.Connection) -> None:
     for number in range(60):
         order(sku=f"S{number:02}", due_on=date(2026, 1, 1 + number % 3))
     client = person("buyer")
@@ -140,7 +140,9 @@ def test_late_lines_page_too(ledger: psycopg.Connection) -> None:
     assert len(skus) == len(set(skus)) == 60
 
 
-def test_filters_narrow_and_odd_addresses_are_harmless(ledger: psycopg.Connection) -> None:
+def test_order_list_applies_filters_and_ignores_malformed_parameters(
+    ledger: psycopg.Connection,
+) -> None:
     order(order_ref="ONE", location="L")
     order(order_ref="TWO", location="M", supplier="OTHER", sku="100%")
     client = person("buyer")
@@ -152,7 +154,7 @@ def test_filters_narrow_and_odd_addresses_are_harmless(ledger: psycopg.Connectio
         assert client.get(f"/orders/?{odd}").status_code == 200
 
 
-def test_an_order_that_is_gone_says_so(ledger: psycopg.Connection) -> None:
+def test_page_of_an_unknown_order_answers_404(ledger: psycopg.Connection) -> None:
     answer = person("buyer").get("/orders/order?ref=NONE")
 
     assert answer.status_code == 404
@@ -168,7 +170,7 @@ def test_days_late_count_from_the_due_day(ledger: psycopg.Connection) -> None:
     assert replace(line, due_on=None).days_late == 0
 
 
-def test_an_order_of_several_states_has_one_word(ledger: psycopg.Connection) -> None:
+def test_order_status_summarizes_the_statuses_of_its_lines(ledger: psycopg.Connection) -> None:
     line_id = order()
     order(sku="T")
     [row] = selectors.orders(Filters("open"))
@@ -195,7 +197,7 @@ def test_a_long_order_is_shown_a_hundred_lines_at_a_time(ledger: psycopg.Connect
     assert len(set(re.findall(r'class="sku">(S\d{3})<', first + second))) == 120
 
 
-def test_the_history_tells_what_people_did_in_words(ledger: psycopg.Connection) -> None:
+def test_order_history_describes_actions_in_words(ledger: psycopg.Connection) -> None:
     line_id = order(order_ref="X-1", actor="ann")
     client = person("buyer")
     post(client, line_id, "re_date", due_on="2099-01-02")
@@ -209,7 +211,7 @@ def test_the_history_tells_what_people_did_in_words(ledger: psycopg.Connection) 
     assert HistoryEntry(datetime.now(UTC), None, "sing_along", "", {}).action_text == "sing along"  # noqa: TID251 -- any time will do
 
 
-def test_the_page_of_a_supplier_leads_to_the_orders_of_its_receipts(
+def test_supplier_page_links_to_the_orders_of_its_receipts(
     ledger: psycopg.Connection,
 ) -> None:
     services.receive_shipment(purchase_order_line_id=order(), delivered=Delivered(12))

@@ -25,7 +25,7 @@ from tests.ledger.test_pending_sends import let_time_pass
         ("sent", "cancel", {}, "cancelled_units = 12"),
     ],
 )
-def test_each_form_does_what_it_says(
+def test_each_order_line_form_writes_its_column(
     ledger: psycopg.Connection, status: str, action: str, fields: dict[str, Any], column: str
 ) -> None:
     line_id = order(status=status)
@@ -51,7 +51,7 @@ def test_a_draft_is_deleted_and_a_delivery_announced(ledger: psycopg.Connection)
     assert "deleted the line" in page
 
 
-def test_the_loser_of_a_race_sees_what_changed_and_keeps_his_input(
+def test_outdated_confirmation_is_refused_and_keeps_its_input(
     ledger: psycopg.Connection,
 ) -> None:
     line_id = order()
@@ -69,7 +69,7 @@ def test_the_loser_of_a_race_sees_what_changed_and_keeps_his_input(
     assert 'role="alert"' in page
 
 
-def test_a_confirmation_of_more_takes_a_tick_that_only_the_refused_see(
+def test_confirming_more_than_ordered_needs_a_tick_shown_after_the_refusal(
     ledger: psycopg.Connection,
 ) -> None:
     line_id, client = order(24), person("buyer")
@@ -132,7 +132,7 @@ def test_a_refused_number_stays_in_its_field(ledger: psycopg.Connection) -> None
         ("change", {"units": 6, "line": ""}),
     ],
 )
-def test_forms_that_no_page_made_are_refused_with_a_sentence(
+def test_malformed_order_line_forms_are_refused_with_an_alert(
     ledger: psycopg.Connection, action: str, fields: dict[str, Any]
 ) -> None:
     answer = post(person("buyer"), order(status="draft"), action, **fields)
@@ -153,7 +153,7 @@ def test_only_the_lead_orders_cancelled_units_again(ledger: psycopg.Connection) 
     assert post(lead, line_id, "restore", units=4).status_code == 302
 
 
-def test_a_store_sees_orders_and_changes_none(ledger: psycopg.Connection) -> None:
+def test_associate_can_see_orders_but_not_change_them(ledger: psycopg.Connection) -> None:
     line_id, client = order(), person("associate")
 
     assert "Supplier confirms" not in text(client.get(f"/orders/order?ref=X-1&open={line_id}"))
@@ -161,7 +161,7 @@ def test_a_store_sees_orders_and_changes_none(ledger: psycopg.Connection) -> Non
     assert person("pricing").get("/orders/").status_code == 403
 
 
-def test_an_order_is_sent_from_its_page_and_below_the_minimum_knowingly(
+def test_order_page_sends_an_order_below_the_minimum_only_after_a_tick(
     ledger: psycopg.Connection,
 ) -> None:
     services.name_suppliers(names={"ACME": "Acme"})
@@ -191,7 +191,7 @@ def test_an_order_is_sent_from_its_page_and_below_the_minimum_knowingly(
     assert "X-1</a>." in text(client.get("/orders/order?ref=X-1"))
 
 
-def test_an_order_that_is_being_sent_can_be_taken_back_on_its_page(
+def test_sending_of_an_order_can_be_undone_on_its_page(
     ledger: psycopg.Connection,
 ) -> None:
     order(status="draft")
@@ -209,7 +209,7 @@ def test_an_order_that_is_being_sent_can_be_taken_back_on_its_page(
     assert "Send order" in text(client.get("/orders/order?ref=X-1"))
 
 
-def test_a_draft_whose_day_is_over_is_marked_and_its_order_refused_by_name(
+def test_draft_line_past_its_due_day_is_marked_and_blocks_sending(
     ledger: psycopg.Connection,
 ) -> None:
     late = order(status="draft", due_on=date(2026, 3, 2))
@@ -265,7 +265,7 @@ def test_a_change_up_to_ten_times_the_line_s_units_takes_no_tick(
     )
 
 
-def test_a_missing_number_for_a_draft_line_shows_no_tick(ledger: psycopg.Connection) -> None:
+def test_malformed_units_of_a_draft_line_show_no_tick(ledger: psycopg.Connection) -> None:
     refused = post(person("buyer"), order(12, status="draft"), "change", units="many")
 
     assert refused.status_code == 422

@@ -51,7 +51,7 @@ def told(sinks: psycopg.Connection, *events: ReorderEvent) -> list[tuple[Any, ..
     ).fetchall()
 
 
-def test_only_a_higher_revision_replaces_what_stands(sinks: psycopg.Connection) -> None:
+def test_only_a_higher_revision_replaces_a_stored_proposal(sinks: psycopg.Connection) -> None:
     assert told(sinks, event(revision=2), event(revision=1, quantity_units=3)) == [
         ("1-10", 2, "open", 24)
     ]
@@ -70,7 +70,7 @@ def test_a_re_sent_revision_leaves_the_time_of_the_last_change(sinks: psycopg.Co
 
 
 @pytest.mark.parametrize("order", list(permutations((0, 1, 2))))
-def test_the_newest_id_of_a_key_stands_in_whatever_order_they_come(
+def test_newest_proposal_of_a_key_stays_open_in_any_arrival_order(
     sinks: psycopg.Connection, order: tuple[int, ...]
 ) -> None:
     known = (event(999), event(1000), event(5, generation=2))
@@ -84,7 +84,7 @@ def test_the_newest_id_of_a_key_stands_in_whatever_order_they_come(
     }
 
 
-def test_an_older_id_is_superseded_by_a_need_that_is_closed_already(
+def test_older_proposal_is_superseded_by_a_newer_closed_one(
     sinks: psycopg.Connection,
 ) -> None:
     told(sinks, event(20, revision=2, status="cancelled", quantity_units=None))
@@ -92,7 +92,7 @@ def test_an_older_id_is_superseded_by_a_need_that_is_closed_already(
     assert told(sinks, event(10))[-1][2] == "superseded"
 
 
-def test_ids_of_one_batch_are_put_in_order(sinks: psycopg.Connection) -> None:
+def test_proposals_of_one_batch_are_applied_in_id_order(sinks: psycopg.Connection) -> None:
     with sinks.transaction():
         propose(sinks, [event(20), event(10), event(20, revision=2, quantity_units=36)], [])
 
@@ -100,7 +100,7 @@ def test_ids_of_one_batch_are_put_in_order(sinks: psycopg.Connection) -> None:
 
 
 @pytest.mark.parametrize("word", ["approve", "reject"])
-def test_a_final_word_is_kept_and_the_need_may_still_close(
+def test_approved_or_rejected_proposal_keeps_its_values_until_it_closes(
     sinks: psycopg.Connection, word: str
 ) -> None:
     told(sinks, event())
@@ -112,7 +112,7 @@ def test_a_final_word_is_kept_and_the_need_may_still_close(
     assert told(sinks, closed) == [("1-10", 3, "accepted", 24)]
 
 
-def test_a_snooze_is_no_final_word(sinks: psycopg.Connection) -> None:
+def test_snoozed_proposal_accepts_newer_revisions(sinks: psycopg.Connection) -> None:
     told(sinks, event())
     sinks.execute("UPDATE app.reorder_proposal SET decided_action = 'snooze'")
 
@@ -120,7 +120,7 @@ def test_a_snooze_is_no_final_word(sinks: psycopg.Connection) -> None:
     assert told(sinks, event(revision=3, quantity_units=30)) == [("1-10", 3, "open", 30)]
 
 
-def test_an_event_between_look_and_click_is_a_conflict_for_the_buyer(
+def test_approval_of_an_outdated_revision_gets_a_conflict(
     ledger: psycopg.Connection, sinks: psycopg.Connection
 ) -> None:
     services.range_item(location="L", sku="S:1-9", policy={"supplier": "ACME"})
@@ -134,7 +134,7 @@ def test_an_event_between_look_and_click_is_a_conflict_for_the_buyer(
         )
 
 
-def test_the_newest_price_of_a_key_stands_alone(sinks: psycopg.Connection) -> None:
+def test_only_the_newest_price_proposal_of_a_key_stays_open(sinks: psycopg.Connection) -> None:
     def offer(offset: int) -> PriceEvent:
         output = PriceOutput(
             id=ProposalId(f"P:{KEY}:1-{offset}"),

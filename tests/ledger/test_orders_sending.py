@@ -37,7 +37,7 @@ def test_sending_starts_the_lead_time_and_gives_each_line_its_due_day(
     assert (done.lines, done.units) == (3, 30)
 
 
-def test_a_draft_whose_day_passed_while_it_waited_is_not_sent_with_it(
+def test_order_with_a_draft_line_past_its_due_day_is_not_sent(
     ledger: psycopg.Connection,
 ) -> None:
     yesterday = today(ledger) - timedelta(days=1)
@@ -66,7 +66,9 @@ def test_a_draft_that_is_due_today_is_sent(ledger: psycopg.Connection) -> None:
     assert line(ledger, draft) == ("sent", 10, None, 0)
 
 
-def test_of_many_days_that_passed_the_first_ones_are_named(ledger: psycopg.Connection) -> None:
+def test_refusal_names_only_the_first_five_lines_past_their_due_day(
+    ledger: psycopg.Connection,
+) -> None:
     late = [order(status="draft", sku=f"S{n}", due_on=ORDERED.date()) for n in range(7)]
 
     with pytest.raises(ServiceError) as refused:
@@ -76,7 +78,9 @@ def test_of_many_days_that_passed_the_first_ones_are_named(ledger: psycopg.Conne
     assert f"line {late[5]}" not in refused.value.rule
 
 
-def test_an_order_below_the_suppliers_minimum_is_sent_knowingly(ledger: psycopg.Connection) -> None:
+def test_order_below_the_supplier_minimum_is_sent_only_if_allowed(
+    ledger: psycopg.Connection,
+) -> None:
     services.name_suppliers(names={"ACME": "Acme"})
     order(status="draft")
     ledger.execute("UPDATE retail.purchase_order_line SET cost_minor = 100")
@@ -131,7 +135,7 @@ def test_an_order_that_grew_since_it_was_shown_is_not_sent(ledger: psycopg.Conne
         services.send_order(order_ref="X-1", shown_version=shown)
 
 
-def test_who_took_a_line_out_of_an_order_is_named_with_the_time(
+def test_conflict_names_the_person_who_deleted_an_order_line(
     ledger: psycopg.Connection,
 ) -> None:
     order(status="draft", actor="bob")
@@ -143,7 +147,7 @@ def test_who_took_a_line_out_of_an_order_is_named_with_the_time(
         services.send_order(order_ref="X-1", shown_version=shown)
 
 
-def test_who_changed_an_order_past_the_services_is_named_with_the_time(
+def test_conflict_names_the_writer_of_a_direct_sql_change(
     ledger: psycopg.Connection,
 ) -> None:
     first = order(status="draft", actor="bob")

@@ -54,7 +54,7 @@ def test_every_pair_of_status_and_action_is_allowed_or_a_conflict(status, action
         ("closed", 1, False, "sent"),
     ],
 )
-def test_a_line_is_closed_exactly_while_nothing_is_open(
+def test_order_line_is_closed_exactly_while_it_has_no_open_units(
     status, units, is_confirmed, expected
 ) -> None:
     assert status_after(status, open_units=units, is_confirmed=is_confirmed) == expected

@@ -45,7 +45,7 @@ def test_an_order_has_a_value_where_each_cost_is_known(
     assert f"<dt>Worth</dt><dd>{shown}</dd>" in page
 
 
-def test_a_draft_of_unknown_cost_is_below_every_minimum_as_its_sending_would_say(
+def test_draft_of_unknown_cost_is_below_every_supplier_minimum(
     ledger: psycopg.Connection,
 ) -> None:
     services.name_suppliers(names={"ACME": "Acme"})
@@ -59,7 +59,7 @@ def test_a_draft_of_unknown_cost_is_below_every_minimum_as_its_sending_would_say
         services.send_order(order_ref="X-1")
 
 
-def test_a_draft_line_of_unknown_cost_hides_no_line_of_known_cost(
+def test_draft_line_of_unknown_cost_does_not_hide_the_value_of_others(
     ledger: psycopg.Connection,
 ) -> None:
     services.name_suppliers(names={"ACME": "Acme"})
@@ -88,7 +88,7 @@ def test_lines_that_were_sent_before_do_not_help_to_reach_the_minimum(
         services.send_order(order_ref="X-1")
 
 
-def test_the_file_leaves_an_unknown_value_empty(ledger: psycopg.Connection) -> None:
+def test_order_csv_leaves_an_unknown_value_empty(ledger: psycopg.Connection) -> None:
     line(ledger, None)
     head = header("X-1")
     assert head is not None
@@ -98,7 +98,7 @@ def test_the_file_leaves_an_unknown_value_empty(ledger: psycopg.Connection) -> N
     assert rows[1].split(",")[-10:-7] == ["", "", ""]
 
 
-def test_orders_of_a_written_history_carry_the_cost_of_their_item(
+def test_past_orders_take_the_cost_of_their_item(
     ledger: psycopg.Connection,
 ) -> None:
     for sku, cost in (("S", 400), ("T", 0)):
@@ -134,7 +134,7 @@ def test_orders_of_a_written_history_carry_the_cost_of_their_item(
         ),
     ],
 )
-def test_the_history_of_an_order_is_told_in_words(
+def test_order_history_entry_shows_its_numbers_as_text(
     action: str, detail: dict[str, object], words: str
 ) -> None:
     assert HistoryEntry(NOON, "ann", action, "L|S", detail).numbers_text == words

@@ -110,7 +110,7 @@ def test_a_person_ends_all_other_sessions(staff: psycopg.Connection) -> None:
     assert "second-factor" in olga.get("/account/sessions/").headers["Location"]
 
 
-def test_nothing_ends_without_the_password_or_for_another_person(
+def test_session_is_not_ended_without_the_password_or_by_another_person(
     staff: psycopg.Connection,
 ) -> None:
     browser, thief, other = client(), client(), client()

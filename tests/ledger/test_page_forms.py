@@ -47,14 +47,14 @@ def test_a_form_returns_the_values_of_its_fields() -> None:
 
 
 @pytest.mark.parametrize("typed", ["", "many", "0", " 1000001 ", "1,000", "9" * 5000])
-def test_a_refusal_has_the_text_as_it_was_typed(typed: str) -> None:
+def test_refused_number_error_has_the_typed_text_as_its_value(typed: str) -> None:
     refusal = refused(units=typed)
 
     rule = "a whole number from 1 to 1,000,000"
     assert (refusal.field, refusal.value, refusal.rule) == ("units", typed.strip(), rule)
 
 
-def test_a_refused_amount_is_named_as_the_page_names_it() -> None:
+def test_refused_amount_message_uses_the_label_of_the_page() -> None:
     said = "Automatic limit: an amount from 0.00 to 10,000,000.00, like 6.49; got “6,49”."
 
     assert refusal_text(refused(auto_max="6,49")) == said
@@ -65,7 +65,7 @@ def test_the_first_refused_field_is_named() -> None:
     assert refused(note="none", task="x").field == "form"
 
 
-def test_a_hidden_field_means_an_outdated_page() -> None:
+def test_malformed_hidden_field_means_an_outdated_page() -> None:
     assert refusal_text(refused(task="²")) == "This page is out of date: reload it."
 
 
@@ -73,7 +73,7 @@ def test_a_refusal_may_have_another_value_than_the_typed_text() -> None:
     assert refusal_text(refused(note="none")) == "Note: a note; got 1,200."
 
 
-def test_a_form_keeps_every_text_also_of_other_forms() -> None:
+def test_form_returns_the_typed_texts_of_unknown_fields_too() -> None:
     posted = QueryDict("units=+6,49&other=x&units=+7+")
 
     assert OfferForm(posted).typed == {"units": "7", "other": "x"}
@@ -90,7 +90,7 @@ def test_many_values_of_one_name_are_read() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "x", "12345678-1234-5678-1234"])
-def test_a_command_id_that_is_none_means_an_outdated_page(text: str) -> None:
+def test_malformed_command_id_means_an_outdated_page(text: str) -> None:
     with pytest.raises(ServiceError, match="out of date"):
         CommandForm({"command_id": text}).cleaned()
 
@@ -158,7 +158,7 @@ def test_a_refused_row_names_its_item(typed: dict[str, str], text: str | None) -
     assert refusal_text(refusal.value).startswith(text or reasons)
 
 
-def test_the_name_of_a_row_keeps_its_sku_and_is_translated() -> None:
+def test_error_of_a_delivery_row_is_translated_except_for_its_sku() -> None:
     form = RowForm({"received-3-0": "x"}, "3-0", sku="BLUE_SHIRT_on", expected=12)
 
     with pytest.raises(ServiceError) as refusal:
@@ -181,7 +181,7 @@ def test_the_name_of_a_row_keeps_its_sku_and_is_translated() -> None:
         ("sku", "SKU"),
     ],
 )
-def test_the_name_of_a_field_is_translated_in_either_case(field: str, german: str) -> None:
+def test_field_label_is_translated_from_its_field_or_column_name(field: str, german: str) -> None:
     with translation.override("de"):
         assert label(field, translate) == german
     assert label("minimum_order") == "Minimum order"

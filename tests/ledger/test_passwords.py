@@ -75,7 +75,7 @@ def test_no_password_expires(staff) -> None:
     assert log_in(client()).status_code == 302
 
 
-def test_a_long_password_of_any_characters_is_taken_as_it_is(staff) -> None:
+def test_long_unicode_password_is_stored_without_stripping_spaces(staff) -> None:
     browser = client()
     log_in(browser)
     long = "  ÄÖ 中文 \U0001f511 " + "x" * 80 + " "
@@ -94,7 +94,7 @@ def test_the_present_password_can_not_be_guessed_in_an_open_session(staff) -> No
     assert change(browser, PASSWORD, "four words none knows").status_code == 429
 
 
-def test_a_refused_new_password_is_no_wrong_guess_of_the_present_one(staff) -> None:
+def test_refused_new_password_does_not_count_as_a_wrong_old_one(staff) -> None:
     browser = client()
     log_in(browser)
     for _ in range(6):
@@ -108,7 +108,7 @@ def change(browser: Client, old: str, new: str) -> Any:
     return browser.post("/account/password/", fields)
 
 
-def test_password_fields_are_masked_and_open_to_password_managers(staff) -> None:
+def test_password_fields_are_masked_and_allow_autocomplete(staff) -> None:
     browser = client()
     login = browser.get("/login/").content.decode()
     log_in(browser)

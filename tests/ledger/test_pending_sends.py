@@ -97,7 +97,7 @@ def test_nothing_is_written_before_the_deadline(ledger: psycopg.Connection) -> N
     assert ledger.execute(decided).fetchone() == (0,)
 
 
-def test_after_the_deadline_the_needs_leave_as_one_sent_order(ledger: psycopg.Connection) -> None:
+def test_pending_needs_become_one_sent_order_after_the_deadline(ledger: psycopg.Connection) -> None:
     ids = needs(ledger, 3)
     send_id = id_of(announce(ids))
     let_time_pass(ledger)
@@ -120,7 +120,7 @@ def test_after_the_deadline_the_needs_leave_as_one_sent_order(ledger: psycopg.Co
     ("role", "stores", "left"),
     [("analyst", (), set()), ("lead", (), {"L", "M"}), ("buyer", "M", {"M"})],
 )
-def test_a_right_that_is_lost_within_the_ten_seconds_sends_nothing(
+def test_pending_send_is_refused_for_stores_whose_access_was_lost(
     ledger: psycopg.Connection, role: str, stores: str, left: set[str]
 ) -> None:
     ids = needs(ledger, 1) + needs(ledger, 1, location="M")
@@ -139,7 +139,7 @@ def test_a_right_that_is_lost_within_the_ten_seconds_sends_nothing(
     assert status(ledger, send_id) == "sent"
 
 
-def test_a_second_round_and_a_second_process_send_nothing_again(
+def test_simultaneous_send_due_calls_send_each_need_once(
     ledger: psycopg.Connection,
 ) -> None:
     announce(needs(ledger, 3))
@@ -208,7 +208,7 @@ def test_an_undo_after_the_deadline_works_until_the_automation_has_sent(
         services.cancel_send(send_id=other, actor="bea")
 
 
-def test_undo_and_execution_at_once_end_in_one_of_both(ledger: psycopg.Connection) -> None:
+def test_simultaneous_undo_and_execution_cancel_or_send(ledger: psycopg.Connection) -> None:
     send_id = id_of(announce(needs(ledger, 2)))
     let_time_pass(ledger)
 
@@ -255,7 +255,7 @@ def test_one_need_that_is_refused_stops_no_other(ledger: psycopg.Connection) -> 
     assert [line[:3] for line in lines(ledger)] == [(fine, 48, "sent")]
 
 
-def test_what_changes_within_the_ten_seconds_is_reported_and_stops_no_other(
+def test_need_changed_before_the_deadline_is_reported_and_the_others_are_sent(
     ledger: psycopg.Connection,
 ) -> None:
     stale, taken, fine = needs(ledger, 3)
@@ -273,7 +273,7 @@ def test_what_changes_within_the_ten_seconds_is_reported_and_stops_no_other(
     assert [line[0] for line in lines(ledger) if line[2] == "sent"] == [fine]
 
 
-def test_an_order_below_the_minimum_waits_for_a_tick(ledger: psycopg.Connection) -> None:
+def test_send_below_the_minimum_needs_explicit_permission(ledger: psycopg.Connection) -> None:
     services.name_suppliers(names={"ACME": "Acme"})
     services.set_supplier_terms(
         services.SetSupplierTerms("ACME", minimum_order_minor=20_000), actor="lea"
@@ -290,7 +290,7 @@ def test_an_order_below_the_minimum_waits_for_a_tick(ledger: psycopg.Connection)
     assert together_.items == 2
 
 
-def test_the_lines_that_others_collect_in_the_draft_do_not_leave(
+def test_send_leaves_draft_lines_of_other_people_unsent(
     ledger: psycopg.Connection,
 ) -> None:
     collected, picked = needs(ledger, 2)
@@ -306,7 +306,7 @@ def test_the_lines_that_others_collect_in_the_draft_do_not_leave(
     ]
 
 
-def test_a_send_that_nobody_executed_for_a_quarter_of_an_hour_lapses(
+def test_send_that_was_not_executed_for_15_minutes_lapses(
     ledger: psycopg.Connection,
 ) -> None:
     [need] = needs(ledger, 1)
@@ -332,7 +332,7 @@ def drafted(ledger: psycopg.Connection, ids: Sequence[str]) -> list[DraftOrder]:
     return found
 
 
-def test_draft_orders_are_sent_together_and_a_changed_one_is_reported(
+def test_draft_order_changed_before_the_deadline_is_reported_and_not_sent(
     ledger: psycopg.Connection,
 ) -> None:
     ids = needs(ledger, 1) + needs(ledger, 1, location="M")
@@ -382,7 +382,7 @@ def test_people_of_other_stores_neither_send_nor_undo(ledger: psycopg.Connection
             services.acknowledge_send(send_id=send_id)
 
 
-def test_the_end_of_a_send_is_acknowledged_once_it_has_ended(ledger: psycopg.Connection) -> None:
+def test_only_its_sender_can_acknowledge_an_ended_send(ledger: psycopg.Connection) -> None:
     send_id = id_of(announce(needs(ledger, 1)))
     with pytest.raises(Conflict, match="still waiting"):
         services.acknowledge_send(send_id=send_id, actor="bea")

@@ -97,7 +97,7 @@ def test_an_invited_person_sets_a_password_once_and_logs_in(
     assert link.split("/")[2] not in entries
 
 
-def test_a_link_ends_with_its_time_with_a_newer_one_and_with_the_account(
+def test_invitation_link_ends_at_expiry_with_a_newer_link_or_a_disabled_account(
     accounts: Any, ledger: psycopg.Connection
 ) -> None:
     operator = person("operator")
@@ -125,7 +125,7 @@ def test_the_sessions_of_a_disabled_person_end_at_once_and_stay_ended(accounts: 
     assert visitor.get("/")["Location"].startswith("/login/")
 
 
-def test_an_open_stream_ends_with_the_account_and_with_the_store(accounts: Any) -> None:
+def test_live_stream_is_refused_after_loss_of_the_store_or_the_account(accounts: Any) -> None:
     visitor = person("associate", "nora", stores=("MINE-1",))
     page = asked_by(visitor, ["MINE-1|S"])
     assert refusal_of(page) == ""
@@ -171,7 +171,7 @@ def test_changes_of_roles_and_stores_hold_from_the_next_request_on(accounts: Any
     assert visitor.get("/?location=THEIRS-1").status_code == 200
 
 
-def test_a_page_that_is_out_of_date_changes_nothing(accounts: Any) -> None:
+def test_outdated_people_form_gets_a_conflict_and_changes_nothing(accounts: Any) -> None:
     operator = person("operator")
     add(operator)
     form = {"person": "nora", "action": "roles", "roles": ["buyer"], "shown_version": "active; ; "}
@@ -208,7 +208,7 @@ def test_a_manager_adds_associates_of_their_own_stores_only(
     assert "THEIRS-1" not in shown
 
 
-def test_a_manager_changes_nobody_else(accounts: Any) -> None:
+def test_manager_cannot_change_other_accounts(accounts: Any) -> None:
     manager = person("manager", "mia", stores=("MINE-1",))
     person("associate", "nora", stores=("THEIRS-1",))
     person("operator", "otto")
@@ -223,7 +223,7 @@ def test_a_manager_changes_nobody_else(accounts: Any) -> None:
     assert "nora" not in manager.get("/people/").content.decode()
 
 
-def test_rights_over_an_account_are_checked_while_nobody_else_changes_it(
+def test_rights_over_an_account_are_checked_after_its_row_is_locked(
     accounts: Any, ledger: psycopg.Connection
 ) -> None:
     manager = person("manager", "mia", stores=("MINE-1",))
@@ -256,7 +256,7 @@ def test_rights_over_an_account_are_checked_while_nobody_else_changes_it(
     assert accounts.User.objects.get(username="nora").is_active
 
 
-def test_fields_that_a_form_has_not_change_nothing(accounts: Any) -> None:
+def test_people_form_ignores_unknown_fields(accounts: Any) -> None:
     more = {"is_superuser": "1", "is_staff": "1", "password": PASSWORD, "id": "1", "groups": "7"}
 
     assert add(person("operator"), **more).status_code == 200
@@ -276,7 +276,9 @@ def test_other_roles_have_no_page_of_people(accounts: Any, role: str) -> None:
     assert add(client).status_code == 403
 
 
-def test_the_last_operator_stays(accounts: Any, ledger: psycopg.Connection) -> None:
+def test_last_active_operator_cannot_be_disabled_or_lose_the_role(
+    accounts: Any, ledger: psycopg.Connection
+) -> None:
     others = accounts.User.objects.filter(groups__name="operator", is_active=True)
     kept = list(others.values_list("pk", flat=True))
     others.update(is_active=False)
@@ -315,7 +317,9 @@ def command(
     return run
 
 
-def test_the_first_login_of_a_new_deployment(command: Any, accounts: Any) -> None:
+def test_people_add_command_prints_an_invitation_for_the_first_operator(
+    command: Any, accounts: Any
+) -> None:
     added = command("add", "olaf", "--role", "operator", "--url", "https://stock.example")
 
     assert added.exit_code == 0, added.stderr
@@ -362,7 +366,7 @@ def test_a_command_lists_and_changes_accounts(command: Any, accounts: Any) -> No
         (("password", "nora"), "the name of an account"),
     ],
 )
-def test_a_refused_command_says_why_and_changes_nothing(
+def test_refused_people_command_names_the_rule_and_changes_nothing(
     command: Any, arguments: tuple[str, ...], said: str
 ) -> None:
     before = fingerprint()

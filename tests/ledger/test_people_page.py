@@ -45,7 +45,7 @@ def test_a_search_finds_nobody_of_another_store(staffed: Client) -> None:
     assert named(manager, "?q=olaf") == named(manager, "?q=THEIRS-1") == []
 
 
-def test_the_page_says_how_many_there_are_and_shows_the_first(
+def test_people_page_shows_the_total_above_its_limited_list(
     staffed: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("webui.desks.people.views.MOST_SHOWN", 2)
@@ -56,7 +56,9 @@ def test_the_page_says_how_many_there_are_and_shows_the_first(
     assert re.search(r"\d+ people, the first 2 are shown: search for a name", page)
 
 
-def test_an_account_without_a_password_says_so(staffed: Client, ledger: psycopg.Connection) -> None:
+def test_people_page_marks_an_account_without_a_password(
+    staffed: Client, ledger: psycopg.Connection
+) -> None:
     put_place(ledger, "MINE-2")
     add(staffed, "nils", stores=["MINE-2"])
     assert "invited until" in staffed.get("/people/?q=nils").content.decode()

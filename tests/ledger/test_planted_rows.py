@@ -31,7 +31,7 @@ def on_hand(sinks: psycopg.Connection) -> tuple[int]:
     return (found[0],)
 
 
-def test_a_wrong_level_is_put_back(sinks: psycopg.Connection) -> None:
+def test_planted_stock_level_is_restored(sinks: psycopg.Connection) -> None:
     stocked(sinks)
 
     with counter(sinks, LEVEL_COUNTER, KEY) as wrong:
@@ -41,7 +41,7 @@ def test_a_wrong_level_is_put_back(sinks: psycopg.Connection) -> None:
     assert on_hand(sinks) == (20,)
 
 
-def test_a_level_that_a_sale_has_replaced_is_gone_and_stays_as_it_is(
+def test_planted_stock_level_overwritten_by_a_sale_is_not_restored(
     sinks: psycopg.Connection,
 ) -> None:
     stocked(sinks)
@@ -54,7 +54,7 @@ def test_a_level_that_a_sale_has_replaced_is_gone_and_stays_as_it_is(
     assert on_hand(sinks) == (21,)
 
 
-def test_a_need_without_its_proposal_gets_it_back(
+def test_planted_proposal_is_replaced_by_the_original_one(
     ledger: psycopg.Connection, sinks: psycopg.Connection
 ) -> None:
     name = reorder_proposal(ledger, reorder_id=f"R:{KEY}:1-2", inv_key=KEY, sku="S")
@@ -66,7 +66,7 @@ def test_a_need_without_its_proposal_gets_it_back(
     assert sinks.execute(IDS).fetchall() == [(name, "open")]
 
 
-def test_a_need_that_a_worker_repeats_keeps_the_repeated_proposal(
+def test_planted_proposal_superseded_by_a_worker_is_not_restored(
     ledger: psycopg.Connection, sinks: psycopg.Connection
 ) -> None:
     name = reorder_proposal(ledger, reorder_id=f"R:{KEY}:1-2", inv_key=KEY, sku="S")
@@ -79,7 +79,7 @@ def test_a_need_that_a_worker_repeats_keeps_the_repeated_proposal(
     assert sinks.execute(IDS).fetchall() == [(f"R:{KEY}:0-1", "superseded"), (name, "open")]
 
 
-def test_a_need_that_a_buyer_has_decided_is_not_planted(
+def test_decided_need_is_not_chosen_for_planting(
     ledger: psycopg.Connection, sinks: psycopg.Connection
 ) -> None:
     """In a demo, simulated buyers decide needs of every location."""

@@ -37,20 +37,20 @@ def priced(ledger: psycopg.Connection) -> psycopg.Connection:
 
 
 @pytest.mark.parametrize("price_minor", [4999, 1249, 249_900])
-def test_far_is_more_than_twice_or_less_than_half(price_minor: int) -> None:
+def test_price_over_twice_or_under_half_of_the_last_one_is_implausible(price_minor: int) -> None:
     with pytest.raises(ImplausiblePrice, match=r"less than half of the last price, €24\.99"):
         require_plausible(price_minor, 2499)
 
 
 @pytest.mark.parametrize(("price_minor", "usual"), [(4998, 2499), (1250, 2499), (249_900, None)])
-def test_twice_and_half_are_near_and_without_a_price_all_is(
+def test_price_from_half_to_twice_the_last_one_or_without_one_is_plausible(
     price_minor: int, usual: int | None
 ) -> None:
     require_plausible(price_minor, usual)
 
 
 @pytest.mark.parametrize("action", ["manual", "emergency"])
-def test_a_lost_point_is_asked_back_with_the_input_kept(
+def test_implausible_price_needs_a_tick_and_its_form_keeps_the_input(
     priced: psycopg.Connection, action: str
 ) -> None:
     client = person("pricing")
@@ -79,7 +79,7 @@ def _plain(typed: dict[str, Any]) -> dict[str, Any]:
     return {name: typed[name] for name in ("action", "price", "reason")}
 
 
-def test_a_tick_for_another_price_says_nothing(priced: psycopg.Connection) -> None:
+def test_confirmation_of_another_price_is_not_accepted(priced: psycopg.Connection) -> None:
     [shown] = priced.execute("SELECT max(id) FROM retail.price_change").fetchone() or (0,)
     typed = form("L|S", shown, action="manual", price="24990", meant="2499")
 
@@ -89,7 +89,9 @@ def test_a_tick_for_another_price_says_nothing(priced: psycopg.Connection) -> No
     assert prices(priced) == [2499]
 
 
-def test_a_price_in_reach_and_one_that_is_none_get_no_tick(priced: psycopg.Connection) -> None:
+def test_plausible_or_malformed_price_shows_no_confirmation_tick(
+    priced: psycopg.Connection,
+) -> None:
     client = person("pricing")
     [shown] = priced.execute("SELECT max(id) FROM retail.price_change").fetchone() or (0,)
 
@@ -138,7 +140,9 @@ def test_the_first_regular_price_is_compared_with_the_cost(ledger: psycopg.Conne
         require_plausible_policy("S", "L|S", {"regular_minor": 12_001, "cost_minor": 1200})
 
 
-def test_the_form_of_the_range_asks_back_too(ledger: psycopg.Connection) -> None:
+def test_range_form_needs_confirmation_of_an_implausible_regular_price(
+    ledger: psycopg.Connection,
+) -> None:
     services.name_locations(names={"L": "Leeds"})
     client = person("lead")
     typed = form("", 0, location="L", sku="S", opening="zero", cost="12", regular="2499")
@@ -158,7 +162,9 @@ def test_the_form_of_the_range_asks_back_too(ledger: psycopg.Connection) -> None
     assert row == (249_900,)
 
 
-def test_an_amount_is_confirmed_without_the_other_one(ledger: psycopg.Connection) -> None:
+def test_range_form_confirms_an_implausible_cost_without_a_regular_price(
+    ledger: psycopg.Connection,
+) -> None:
     services.name_locations(names={"L": "Leeds", "M": "Metz"})
     services.range_item(location="M", sku="S", policy={"cost_minor": 1200})
     client = person("lead")

@@ -12,7 +12,7 @@ from tests.ledger.postgres import running_server
 WITHIN_S = 30.0
 
 
-def test_a_server_that_waits_for_its_clients_after_sigterm_is_not_alive() -> None:
+def test_postgres_waiting_for_its_clients_after_sigterm_is_not_alive() -> None:
     with running_server() as server:
         url = server.url("postgres", "postgres")
         assert (postgres_ready(url), postgres_alive(url)) == (True, True)

@@ -42,7 +42,7 @@ def price(ledger: psycopg.Connection, price_minor: int, effective_from: datetime
         (AT + timedelta(hours=1), 799),
     ],
 )
-def test_a_price_holds_from_its_own_instant_and_of_two_the_later_row(
+def test_price_at_returns_the_later_row_of_two_with_the_same_start(
     ledger: psycopg.Connection, instant: datetime, expected: int | None
 ) -> None:
     price(ledger, 999, AT)
@@ -54,7 +54,9 @@ def test_a_price_holds_from_its_own_instant_and_of_two_the_later_row(
     assert found.fetchall() == ([] if expected is None else [(expected,)])
 
 
-def test_a_scheduled_price_is_not_shown_and_one_that_began_is(ledger: psycopg.Connection) -> None:
+def test_stock_list_shows_the_current_price_and_not_the_scheduled_one(
+    ledger: psycopg.Connection,
+) -> None:
     now = select_value("SELECT clock_timestamp()")
     level(ledger, state())
     price(ledger, 899, now - timedelta(seconds=1))
@@ -81,7 +83,7 @@ def test_lists_find_the_price_of_a_row_by_one_probe_of_an_index(
     assert "Function Scan" not in told
 
 
-def test_no_query_says_again_which_price_is_in_force() -> None:
+def test_price_in_force_condition_is_defined_only_in_one_migration() -> None:
     packages = (ledger_package, webui)
     sources = (
         path for package in packages for path in Path(str(package.__file__)).parent.rglob("*.py")

@@ -52,7 +52,7 @@ def newest_id() -> int:
     return price_rows("L|S")[0].id
 
 
-def test_a_timeline_begins_once(ledger: psycopg.Connection) -> None:
+def test_second_initial_price_of_an_item_is_refused(ledger: psycopg.Connection) -> None:
     services.set_price(services.SetPrice(location="L", sku="S", price_minor=999, kind="initial"))
 
     long_ago = database_now() - timedelta(days=400)
@@ -68,7 +68,7 @@ def test_a_timeline_begins_once(ledger: psycopg.Connection) -> None:
     assert len(prices(ledger)) == 1
 
 
-def test_a_first_price_by_the_thousand_begins_no_second_timeline(
+def test_set_first_prices_refuses_items_that_have_a_price(
     ledger: psycopg.Connection, past: datetime
 ) -> None:
     services.range_item(location="L", sku="T", policy=POLICY)
@@ -83,7 +83,7 @@ def test_a_first_price_by_the_thousand_begins_no_second_timeline(
     assert services.set_first_prices(prices=firsts[:1]) == 1
 
 
-def test_of_two_first_prices_at_once_one_begins_the_timeline(ledger: psycopg.Connection) -> None:
+def test_one_of_two_simultaneous_initial_prices_is_refused(ledger: psycopg.Connection) -> None:
     begins = next_window_start(database_now())
 
     outcomes = at_the_same_time(
@@ -97,14 +97,14 @@ def test_of_two_first_prices_at_once_one_begins_the_timeline(ledger: psycopg.Con
     assert len(prices(ledger)) == 1
 
 
-def test_no_price_by_hand_passes_for_a_roll_back(ledger: psycopg.Connection) -> None:
+def test_set_price_refuses_the_kind_rollback(ledger: psycopg.Connection) -> None:
     with pytest.raises(ServiceError, match="one of emergency, initial, manual"):
         services.set_price(
             services.SetPrice(location="L", sku="S", price_minor=999, kind="rollback")
         )
 
 
-def test_an_emergency_price_begins_with_the_next_window_and_says_why(
+def test_emergency_price_starts_in_the_next_window_and_its_reason_is_logged(
     ledger: psycopg.Connection, past: datetime
 ) -> None:
     services.set_price(
@@ -130,7 +130,7 @@ def test_an_emergency_price_begins_with_the_next_window_and_says_why(
         ({"price_minor": 750, "reason": "x", "effective_from": "later"}, "effective_from"),
     ],
 )
-def test_an_emergency_breaks_no_other_rule(
+def test_emergency_price_needs_a_reason_the_floor_and_no_later_start(
     ledger: psycopg.Connection, changes: dict[str, Any], field: str
 ) -> None:
     if "effective_from" in changes:
@@ -156,7 +156,7 @@ def test_a_price_set_on_a_page_that_is_out_of_date_is_refused(
         services.roll_back_price(location="L", sku="S", shown_price_id=shown)
 
 
-def test_a_page_that_showed_no_price_yet_overwrites_none(ledger: psycopg.Connection) -> None:
+def test_page_without_a_price_cannot_overwrite_a_newer_price(ledger: psycopg.Connection) -> None:
     services.set_price(
         services.SetPrice(location="L", sku="S", price_minor=999, shown_price_id=NO_PRICE)
     )
@@ -167,7 +167,7 @@ def test_a_page_that_showed_no_price_yet_overwrites_none(ledger: psycopg.Connect
         )
 
 
-def test_of_two_people_who_roll_back_the_same_change_one_does(
+def test_one_of_two_simultaneous_rollbacks_of_a_price_is_refused(
     ledger: psycopg.Connection, past: datetime
 ) -> None:
     shown = newest_id()
@@ -181,7 +181,7 @@ def test_of_two_people_who_roll_back_the_same_change_one_does(
     assert [row[0] for row in prices(ledger)] == [999, 899, 999]
 
 
-def test_a_roll_back_is_not_rolled_back(ledger: psycopg.Connection, past: datetime) -> None:
+def test_price_rollback_cannot_be_rolled_back(ledger: psycopg.Connection, past: datetime) -> None:
     services.roll_back_price(location="L", sku="S", actor="pat")
 
     again = (
@@ -196,7 +196,7 @@ def test_a_roll_back_is_not_rolled_back(ledger: psycopg.Connection, past: dateti
     assert "The last change is rolled back already." in page
 
 
-def test_a_change_after_a_roll_back_is_rolled_back_to_what_that_restored(
+def test_change_after_a_rollback_is_rolled_back_to_the_restored_price(
     ledger: psycopg.Connection, past: datetime
 ) -> None:
     services.roll_back_price(location="L", sku="S")
@@ -209,7 +209,7 @@ def test_a_change_after_a_roll_back_is_rolled_back_to_what_that_restored(
     assert [row[0] for row in prices(ledger)] == [999, 899, 999, 850, 999]
 
 
-def test_a_scheduled_price_that_is_rolled_back_never_holds(
+def test_rolled_back_scheduled_price_never_applies(
     ledger: psycopg.Connection, past: datetime
 ) -> None:
     scheduled = next_window_start(database_now()) + timedelta(days=2)
@@ -229,14 +229,14 @@ def test_a_scheduled_price_that_is_rolled_back_never_holds(
     assert price_in_force(scheduled) == 899
 
 
-def test_the_first_price_has_nothing_to_go_back_to(ledger: psycopg.Connection) -> None:
+def test_initial_price_cannot_be_rolled_back(ledger: psycopg.Connection) -> None:
     services.set_price(services.SetPrice(location="L", sku="S", price_minor=999, kind="initial"))
 
     with pytest.raises(Conflict, match="no earlier price"):
         services.roll_back_price(location="L", sku="S")
 
 
-def test_the_first_change_of_an_item_without_a_price_goes_back_to_its_regular_one(
+def test_first_price_change_is_rolled_back_to_the_regular_price(
     ledger: psycopg.Connection,
 ) -> None:
     services.set_price(services.SetPrice(location="L", sku="S", price_minor=899, step=1))
@@ -248,7 +248,7 @@ def test_the_first_change_of_an_item_without_a_price_goes_back_to_its_regular_on
     assert prices(ledger)[-1] == (999, 750, "rollback", 0, None)
 
 
-def test_an_item_without_a_regular_price_has_nothing_to_go_back_to_at_first(
+def test_first_price_change_without_a_regular_price_has_no_rollback(
     ledger: psycopg.Connection,
 ) -> None:
     services.set_policy(location="L", sku="S", changes={"regular_minor": None})
@@ -303,7 +303,7 @@ def test_a_price_holds_from_exactly_its_own_time_on(past: datetime) -> None:
     assert price_in_force(past - timedelta(days=10) - instant) is None
 
 
-def test_the_loser_of_a_race_reads_what_changed_and_keeps_what_he_typed(
+def test_outdated_price_form_names_the_new_price_and_keeps_its_input(
     past: datetime,
 ) -> None:
     client = person("pricing", "pat")
@@ -327,7 +327,7 @@ def test_the_loser_of_a_race_reads_what_changed_and_keeps_what_he_typed(
     assert 'value="season"' in page
 
 
-def test_a_price_before_a_scheduled_one_makes_an_older_page_out_of_date(
+def test_price_set_before_a_scheduled_one_makes_older_pages_outdated(
     ledger: psycopg.Connection, past: datetime
 ) -> None:
     tomorrow = next_window_start(database_now()) + timedelta(days=1)
@@ -348,7 +348,7 @@ def test_a_price_before_a_scheduled_one_makes_an_older_page_out_of_date(
     assert [row.price_minor for row in price_rows("L|S")] == [870, 880, 899, 999]
 
 
-def test_a_price_that_a_scheduled_one_replaces_says_so_by_the_stores_clock(
+def test_price_page_names_the_scheduled_replacement_in_store_time(
     ledger: psycopg.Connection, past: datetime
 ) -> None:
     tomorrow = next_window_start(database_now()) + timedelta(days=1)
@@ -369,7 +369,7 @@ def test_a_price_that_a_scheduled_one_replaces_says_so_by_the_stores_clock(
     assert re.search(r"cost €[0-9.]+. The lowest allowed price is <b>€[0-9.]+</b>", page)
 
 
-def test_the_price_that_replaces_another_is_found_beyond_200_scheduled_ones(
+def test_following_price_is_found_beyond_200_scheduled_prices(
     ledger: psycopg.Connection, past: datetime
 ) -> None:
     written = services.set_price(services.SetPrice(location="L", sku="S", price_minor=880))
@@ -384,7 +384,7 @@ def test_the_price_that_replaces_another_is_found_beyond_200_scheduled_ones(
     assert following_price(newest_id()) is None
 
 
-def test_a_price_replaced_at_its_own_start_makes_no_later_price_a_raise(
+def test_prior_price_ignores_a_price_that_was_never_in_force(
     ledger: psycopg.Connection, past: datetime
 ) -> None:
     for price in (820, 850):

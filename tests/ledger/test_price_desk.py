@@ -88,7 +88,7 @@ def test_the_desk_is_searched_and_sorted(query: str, expected: list[str]) -> Non
     assert rows(html(person("pricing").get(f"/prices/?{query}"))) == expected
 
 
-def test_pages_lead_both_ways_and_share_no_row(ledger: psycopg.Connection) -> None:
+def test_price_desk_pages_link_both_ways_and_share_no_row(ledger: psycopg.Connection) -> None:
     for number in range(45):
         propose(ledger, f"S{number:02}", 949)
     client = person("pricing")
@@ -133,7 +133,7 @@ def test_a_scheduled_price_is_named_beside_the_proposal_that_it_replaces() -> No
 
 
 @pytest.mark.usefixtures("three")
-def test_a_decision_keeps_search_order_and_page() -> None:
+def test_price_decision_redirects_with_the_same_sort_order_and_page() -> None:
     fields = form("P:L|B:1-2", 1, action="snooze", days=3, next="P:L|A:1-2")
 
     answer = person("pricing").post("/prices/decide?view=open&sort=item&start=0", fields)
@@ -141,7 +141,9 @@ def test_a_decision_keeps_search_order_and_page() -> None:
     assert answer["Location"] == "/prices/?view=open&sort=item&start=0#P%3AL%7CA%3A1-2"
 
 
-def test_the_switch_is_at_the_top_with_its_state(ledger: psycopg.Connection) -> None:
+def test_price_desk_shows_the_stop_switch_and_its_state_at_the_top(
+    ledger: psycopg.Connection,
+) -> None:
     client = person("pricing", "pat")
     page = html(client.get("/prices/"))
     assert page.index("Rule-made prices are on") < page.index('<ul class="tabs"')
@@ -219,14 +221,16 @@ def test_details_label_the_reason_of_a_decision(
     ],
 )
 @pytest.mark.usefixtures("ledger")
-def test_an_empty_view_says_what_would_appear_in_it(view: str, text: str) -> None:
+def test_empty_price_view_explains_which_proposals_appear_in_it(view: str, text: str) -> None:
     page = html(person("pricing").get(f"/prices/?view={view}"))
 
     assert text in page
     assert len(re.findall("appears? here", page)) == 1
 
 
-def test_the_audit_page_names_the_stop_and_no_row_as_a_price(ledger: psycopg.Connection) -> None:
+def test_audit_page_labels_the_price_stop_and_the_number_of_a_price(
+    ledger: psycopg.Connection,
+) -> None:
     services.range_item(location="L", sku="S", policy=POLICY)
     number = services.set_price(services.SetPrice(location="L", sku="S", price_minor=950))
     client = person("pricing", "pat")

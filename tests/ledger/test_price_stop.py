@@ -58,7 +58,7 @@ def test_a_stop_rolls_back_an_approved_price_at_its_own_start(
     assert timeline(ledger) == [("rule", 899, 1, begins), ("rollback", 999, 0, begins)]
 
 
-def test_a_stop_leaves_prices_in_force_and_prices_of_people(
+def test_price_stop_changes_no_price_in_force_and_no_manual_price(
     ledger: psycopg.Connection, item: str
 ) -> None:
     begins = next_window_start(database_now()) + timedelta(hours=1)
@@ -76,7 +76,7 @@ def test_a_stop_leaves_prices_in_force_and_prices_of_people(
     assert timeline(ledger) == before
 
 
-def test_the_price_before_a_later_price_of_a_person_is_rolled_back_too(
+def test_price_stop_rolls_back_a_rule_price_before_a_later_manual_price(
     ledger: psycopg.Connection, item: str
 ) -> None:
     begins = next_window_start(database_now()) + timedelta(hours=1)
@@ -94,7 +94,7 @@ def test_the_price_before_a_later_price_of_a_person_is_rolled_back_too(
     ]
 
 
-def test_a_stop_beside_an_approval_leaves_no_scheduled_price(
+def test_price_stop_during_an_approval_leaves_no_scheduled_price(
     ledger: psycopg.Connection, item: str
 ) -> None:
     begins = next_window_start(database_now()) + timedelta(hours=1)
@@ -110,7 +110,7 @@ def test_a_stop_beside_an_approval_leaves_no_scheduled_price(
     assert [row[0] for row in timeline(ledger)] in ([], ["rule", "rollback"])
 
 
-def test_a_scheduled_price_without_a_price_before_it_stays_and_the_stop_holds(
+def test_price_stop_logs_a_scheduled_price_without_an_earlier_price(
     ledger: psycopg.Connection,
 ) -> None:
     services.range_item(location="L", sku="S", policy=POLICY)
@@ -127,7 +127,7 @@ def test_a_scheduled_price_without_a_price_before_it_stays_and_the_stop_holds(
     assert logged == (["L|S"],)
 
 
-def test_a_floor_above_every_price_of_one_item_does_not_prevent_the_stop(
+def test_price_stop_logs_an_item_whose_floor_exceeds_the_highest_price(
     ledger: psycopg.Connection, item: str
 ) -> None:
     begins = next_window_start(database_now()) + timedelta(hours=1)

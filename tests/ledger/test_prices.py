@@ -50,9 +50,7 @@ def test_a_price_at_the_floor_is_written_and_one_below_is_not(
     assert prices(ledger) == [(750, 750, "manual", 0, None)]
 
 
-def test_a_price_begins_with_a_window_that_has_not_begun(
-    ledger: psycopg.Connection, item: str
-) -> None:
+def test_price_starts_with_a_future_window(ledger: psycopg.Connection, item: str) -> None:
     before = database_now()
     services.set_price(
         services.SetPrice(
@@ -101,7 +99,7 @@ def test_approving_writes_the_price_and_the_decision(
     assert decision == [("approve", 1, "pricing")]
 
 
-def test_the_price_reaches_the_log_before_the_word_on_it(
+def test_approved_price_row_is_recorded_before_its_decision_row(
     ledger: psycopg.Connection, proposal: str
 ) -> None:
     # The proposal's 48 hours are over, but the key has had no record since. Its next record closes
@@ -114,7 +112,7 @@ def test_the_price_reaches_the_log_before_the_word_on_it(
     ).fetchone() == (True,)
 
 
-def test_an_approved_price_waits_for_its_own_time(
+def test_approved_price_starts_at_the_time_of_its_proposal(
     ledger: psycopg.Connection, proposal: str
 ) -> None:
     later = next_window_start(database_now() + timedelta(hours=5))
@@ -144,7 +142,7 @@ def test_two_approvals_at_the_same_time_write_one_price(
     assert len(prices(ledger)) == 1
 
 
-def test_a_cost_that_rose_since_makes_the_approval_fail(
+def test_price_approval_fails_if_the_cost_raised_the_floor(
     ledger: psycopg.Connection, proposal: str
 ) -> None:
     services.set_policy(location="L", sku="S", changes={"cost_minor": 600})
@@ -155,7 +153,9 @@ def test_a_cost_that_rose_since_makes_the_approval_fail(
     assert ledger.execute("SELECT count(*) FROM retail.price_decision").fetchone() == (0,)
 
 
-def test_a_moved_proposal_is_not_approved(ledger: psycopg.Connection, proposal: str) -> None:
+def test_outdated_revision_of_a_price_proposal_is_not_approved(
+    ledger: psycopg.Connection, proposal: str
+) -> None:
     ledger.execute("UPDATE app.price_proposal SET revision = 2")
 
     with pytest.raises(Conflict, match="You saw revision 1"):

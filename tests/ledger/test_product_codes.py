@@ -82,7 +82,7 @@ def test_two_suppliers_may_use_one_number(coded: psycopg.Connection) -> None:
     assert found == [("ACME", "MUG"), ("BOLT", "LAMP")]
 
 
-def test_a_code_moves_to_another_product_by_a_change_with_one_entry(
+def test_moving_a_gtin_to_another_product_writes_one_audit_entry(
     coded: psycopg.Connection,
 ) -> None:
     services.change_reference(DescribeGtin(UNIT, "LAMP", is_active=False), actor="olga")
@@ -167,7 +167,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("path", "typed", "field", "message"), REFUSED)
-def test_a_refused_form_names_field_reason_and_what_was_kept(
+def test_refused_code_form_names_the_field_and_saves_nothing(
     coded: psycopg.Connection, path: str, typed: dict[str, str], field: str, message: str
 ) -> None:
     client = operator()

@@ -46,7 +46,9 @@ def age(ledger: psycopg.Connection, hours: float) -> None:
     )
 
 
-def test_a_difference_or_a_missed_night_is_named(home: Home, ledger: psycopg.Connection) -> None:
+def test_doctor_reports_a_differing_or_overdue_proof(
+    home: Home, ledger: psycopg.Connection
+) -> None:
     prover(ledger, 3)
     record("local-a")
     age(ledger, 35.9)
@@ -64,7 +66,7 @@ def test_a_difference_or_a_missed_night_is_named(home: Home, ledger: psycopg.Con
     assert proof(home).verdict == "ok"
 
 
-def test_no_proof_is_no_failure_before_a_night_was_missed(
+def test_doctor_warns_about_a_missing_proof_only_after_a_missed_night(
     home: Home, ledger: psycopg.Connection
 ) -> None:
     assert (proof(home).verdict, proof(home).found) == ("ok", "none; nightly proofs are off")
@@ -77,7 +79,7 @@ def test_no_proof_is_no_failure_before_a_night_was_missed(
     assert proof(home).verdict == "ok"
 
 
-def test_an_old_proof_is_no_failure_while_proofs_are_off(
+def test_doctor_accepts_an_old_proof_while_nightly_proofs_are_off(
     home: Home, ledger: psycopg.Connection
 ) -> None:
     prover(ledger, None)
@@ -116,7 +118,7 @@ def test_the_system_page_shows_the_last_proof(inbox: psycopg.Connection) -> None
     assert client.get("/system/proofs/?different=1").content.count(b'<th scope="row">') == 1
 
 
-def test_a_person_of_some_stores_sees_the_result_without_keys(inbox: psycopg.Connection) -> None:
+def test_proofs_page_hides_item_keys_from_people_of_some_stores(inbox: psycopg.Connection) -> None:
     record("local-a", keys_differing=1)
 
     page = person("operator", "opal", stores=("L1",)).get("/system/proofs/").content

@@ -83,7 +83,7 @@ def test_a_full_proof_is_due_seven_days_after_the_last_one(
     assert not queries.is_full_proof_due(CODE, REVISION)
 
 
-def test_nights_count_from_the_newest_proof_or_from_the_installation(
+def test_proven_since_is_the_newest_proof_or_the_installation_time(
     queries: Any, ledger: psycopg.Connection
 ) -> None:
     installed = queries.proven_since()

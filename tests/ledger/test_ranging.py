@@ -70,14 +70,14 @@ def test_a_buyer_ranges_an_item_with_its_policy(ledger: psycopg.Connection) -> N
     assert found.episode.quantity_units == 24
 
 
-def test_stock_that_nobody_knows_is_left_to_be_counted(ledger: psycopg.Connection) -> None:
+def test_ranging_with_unknown_stock_writes_no_stock_count(ledger: psycopg.Connection) -> None:
     answer = post(person("buyer"), opening="unknown")
 
     assert answer.status_code == 302
     assert ledger.execute("SELECT count(*) FROM retail.stock_count").fetchone() == (0,)
 
 
-def test_ranging_ends_the_task_that_leads_to_it(ledger: psycopg.Connection) -> None:
+def test_ranging_an_item_closes_its_unknown_item_task(ledger: psycopg.Connection) -> None:
     emptied(ledger)
     unknown = state(sku="a/b & c", policy=None, stock={"opening_count": None, "on_hand_units": -3})
     level(ledger, unknown)
@@ -98,7 +98,7 @@ def test_ranging_ends_the_task_that_leads_to_it(ledger: psycopg.Connection) -> N
     assert "Every item that has facts is in the range" in text(client.get("/range/"))
 
 
-def test_the_task_leads_others_to_its_facts(ledger: psycopg.Connection) -> None:
+def test_unknown_item_task_links_other_roles_to_the_item_page(ledger: psycopg.Connection) -> None:
     emptied(ledger)
     level(ledger, state(policy=None, stock={"opening_count": None}))
     write(ledger, "sale_line", recorded_at=NOON)
@@ -110,7 +110,7 @@ def test_the_task_leads_others_to_its_facts(ledger: psycopg.Connection) -> None:
     assert re.search(r'href="/items/L/S"[^>]*>See its facts', page)
 
 
-def test_the_page_of_an_item_that_is_not_ranged_leads_buyers_to_the_form(
+def test_unranged_item_page_links_only_buyers_to_the_range_form(
     ledger: psycopg.Connection,
 ) -> None:
     link = 'href="/range/?location=L&amp;sku=S%26T"'
@@ -123,13 +123,13 @@ def test_the_page_of_an_item_that_is_not_ranged_leads_buyers_to_the_form(
 
 
 @pytest.mark.parametrize("role", ["associate", "manager", "pricing", "analyst", "operator"])
-def test_others_range_nothing(ledger: psycopg.Connection, role: str) -> None:
+def test_other_roles_cannot_range_items(ledger: psycopg.Connection, role: str) -> None:
     assert person(role).get("/range/").status_code == 403
     assert post(person(role)).status_code == 403
     assert ranged(ledger, "id") == []
 
 
-def test_the_lead_may_too(ledger: psycopg.Connection) -> None:
+def test_purchasing_lead_can_range_an_item(ledger: psycopg.Connection) -> None:
     assert post(person("lead")).status_code == 302
 
 
@@ -158,7 +158,7 @@ def test_the_lead_may_too(ledger: psycopg.Connection) -> None:
         ({"replenish_family": "sQ"}, "at least 1 for sQ"),
     ],
 )
-def test_a_policy_that_breaks_a_rule_keeps_the_form_and_says_which(
+def test_invalid_policy_is_refused_with_its_rule_and_the_input_is_kept(
     ledger: psycopg.Connection, fields: dict[str, str], rule: str
 ) -> None:
     answer = post(person("buyer"), **{"moq_units": "7", **fields})
@@ -187,13 +187,13 @@ def test_a_policy_that_breaks_a_rule_keeps_the_form_and_says_which(
         {"margin": "99.9", "tax": "7.25", "pack_units": "1000000", "cost": "10,000,000.00"},
     ],
 )
-def test_the_last_good_value_of_each_rule_is_taken(
+def test_range_form_accepts_the_limit_of_each_rule(
     ledger: psycopg.Connection, fields: dict[str, str]
 ) -> None:
     assert post(person("buyer"), **fields).status_code == 302
 
 
-def test_every_field_of_the_form_is_a_column_that_takes_its_default(
+def test_range_form_accepts_the_default_of_every_field(
     ledger: psycopg.Connection,
 ) -> None:
     shown = {field.name: field.default for field in FIELDS}
@@ -225,7 +225,9 @@ def test_a_new_sku_that_differs_only_in_its_case_is_not_ranged(
     assert ledger.execute("SELECT code FROM retail.product").fetchall() == [("S",)]
 
 
-def test_a_double_click_ranges_once_and_two_people_do_not_both(ledger: psycopg.Connection) -> None:
+def test_item_is_ranged_once_despite_a_double_click_or_a_second_person(
+    ledger: psycopg.Connection,
+) -> None:
     client, command = person("buyer"), uuid4()
     item = NewItem("L", "T", {})
 
@@ -249,7 +251,7 @@ def test_a_command_id_belongs_to_one_item(ledger: psycopg.Connection) -> None:
         range_new_item(item=NewItem("L", "T", {}), actor="ann", command_id=command)
 
 
-def test_an_item_that_a_till_sold_at_a_place_without_a_name_can_be_ranged(
+def test_item_sold_at_an_unnamed_location_can_be_ranged(
     ledger: psycopg.Connection,
 ) -> None:
     write(ledger, "sale_line", location="POP-UP")
@@ -262,7 +264,7 @@ def test_an_item_that_a_till_sold_at_a_place_without_a_name_can_be_ranged(
 
 
 @pytest.mark.parametrize(("hostile", "status"), [("%00", 400), ("%27%3B--", 200), ("x" * 300, 200)])
-def test_no_text_of_an_address_breaks_the_page(hostile: str, status: int) -> None:
+def test_range_page_handles_hostile_url_parameters(hostile: str, status: int) -> None:
     page = person("buyer").get(f"/range/?location={hostile}&sku={hostile}")
 
     assert page.status_code == status

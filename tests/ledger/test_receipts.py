@@ -42,7 +42,7 @@ def status(ledger: psycopg.Connection, line_id: int) -> str:
     return str(found[0])
 
 
-def test_the_last_receipt_closes_the_line_and_goods_that_come_later_are_stock(
+def test_last_receipt_closes_the_line_and_later_units_add_only_to_stock(
     ledger: psycopg.Connection,
 ) -> None:
     line_id = order()
@@ -56,7 +56,9 @@ def test_the_last_receipt_closes_the_line_and_goods_that_come_later_are_stock(
     assert [row[:3] for row in receipts(ledger)] == [(4, 0, 4), (5, 1, 6), (3, 0, 0)]
 
 
-def test_a_line_that_moved_since_it_was_shown_is_not_received(ledger: psycopg.Connection) -> None:
+def test_second_receipt_of_an_outdated_order_line_gets_a_conflict(
+    ledger: psycopg.Connection,
+) -> None:
     line_id = order()
 
     outcomes = at_the_same_time(
@@ -72,7 +74,7 @@ def test_a_line_that_moved_since_it_was_shown_is_not_received(ledger: psycopg.Co
     assert [row[:3] for row in receipts(ledger)] == [(10, 0, 10)]
 
 
-def test_many_receipts_of_one_line_at_once_take_off_exactly_what_was_open(
+def test_simultaneous_receipts_reduce_open_units_to_exactly_zero(
     ledger: psycopg.Connection,
 ) -> None:
     line_id = order()
@@ -85,7 +87,9 @@ def test_many_receipts_of_one_line_at_once_take_off_exactly_what_was_open(
 
 
 @pytest.mark.domain("7 shipped; received")
-def test_refused_goods_leave_the_order_open_and_their_reason(ledger: psycopg.Connection) -> None:
+def test_refused_delivery_records_its_reason_and_leaves_the_order_open(
+    ledger: psycopg.Connection,
+) -> None:
     line_id = order()
     shipment = services.ship_order_line(line_id=line_id, shipped_units=10)
     with pytest.raises(ServiceError, match="reason"):
@@ -97,7 +101,7 @@ def test_refused_goods_leave_the_order_open_and_their_reason(ledger: psycopg.Con
     assert status(ledger, line_id) == "sent"
 
 
-def test_nothing_arrived_needs_a_reason(ledger: psycopg.Connection) -> None:
+def test_receipt_of_zero_units_needs_a_reason(ledger: psycopg.Connection) -> None:
     with pytest.raises(ServiceError, match="discrepancy_reason"):
         receive(order(), 0)
 
@@ -130,7 +134,7 @@ def test_a_delivery_has_one_to_five_hundred_lines(ledger: psycopg.Connection, nu
         services.receive_order(receipts=[LineReceipt(1, Delivered(1))] * number)
 
 
-def test_deliveries_that_share_lines_in_another_order_wait_for_each_other(
+def test_simultaneous_deliveries_with_shared_lines_do_not_deadlock(
     ledger: psycopg.Connection,
 ) -> None:
     line_ids = [order(20, sku=f"S{n}") for n in range(10)]
@@ -183,7 +187,7 @@ def test_only_the_receiver_corrects(ledger: psycopg.Connection) -> None:
 
 
 @pytest.mark.domain("7 shipped; received")
-def test_a_receipt_is_corrected_for_48_hours_and_then_by_adjustment(
+def test_receipt_can_be_corrected_for_48_hours(
     ledger: psycopg.Connection,
 ) -> None:
     found = ledger.execute("SELECT now()").fetchone()
@@ -211,7 +215,7 @@ def test_a_receipt_is_corrected_for_48_hours_and_then_by_adjustment(
         datetime(2099, 3, 2, 9, tzinfo=UTC),
     ],
 )
-def test_a_correction_names_a_time_that_has_come(
+def test_receipt_correction_refuses_an_invalid_receipt_time(
     ledger: psycopg.Connection, received_at: datetime
 ) -> None:
     receipt = receive(order(), 10, actor="ann")
@@ -256,7 +260,7 @@ def test_a_correction_and_a_receipt_at_the_same_time_share_the_line(
     assert status(ledger, line_id) == expected
 
 
-def test_what_is_not_received_can_not_be_corrected(ledger: psycopg.Connection) -> None:
+def test_delivery_that_was_not_received_cannot_be_corrected(ledger: psycopg.Connection) -> None:
     shipment = services.ship_order_line(line_id=order(), shipped_units=5, actor="ann")
 
     with pytest.raises(Conflict, match="not received yet"):
@@ -265,7 +269,7 @@ def test_what_is_not_received_can_not_be_corrected(ledger: psycopg.Connection) -
         services.correct_receipt(shipment_line_id=0, delivered=Delivered(4), actor="ann")
 
 
-def test_a_correction_of_what_has_changed_since_is_refused(ledger: psycopg.Connection) -> None:
+def test_correction_of_an_outdated_receipt_is_refused(ledger: psycopg.Connection) -> None:
     receipt = receive(order(), 10, actor="ann")
     services.correct_receipt(shipment_line_id=receipt, delivered=Delivered(9), actor="ann")
 
@@ -278,7 +282,9 @@ def test_a_correction_of_what_has_changed_since_is_refused(ledger: psycopg.Conne
         )
 
 
-def test_an_announced_delivery_names_who_was_first(ledger: psycopg.Connection) -> None:
+def test_second_receipt_of_an_announced_delivery_gets_a_conflict(
+    ledger: psycopg.Connection,
+) -> None:
     shipment = services.ship_order_line(line_id=order(), shipped_units=10)
 
     outcomes = at_the_same_time(
@@ -294,7 +300,7 @@ def test_an_announced_delivery_names_who_was_first(ledger: psycopg.Connection) -
     assert "was already received: 10 units, recorded by" in loser.what_changed
 
 
-def test_deliveries_of_one_line_in_another_order_wait_for_each_other(
+def test_simultaneous_deliveries_of_one_line_do_not_deadlock(
     ledger: psycopg.Connection,
 ) -> None:
     for _ in range(5):
@@ -316,7 +322,7 @@ def test_deliveries_of_one_line_in_another_order_wait_for_each_other(
         assert "was already received" in loser.what_changed
 
 
-def test_goods_that_no_order_line_announced_are_stock_alone(ledger: psycopg.Connection) -> None:
+def test_shipment_without_an_order_line_adds_only_to_stock(ledger: psycopg.Connection) -> None:
     shipment = write(
         ledger,
         "shipment_line",
@@ -350,7 +356,7 @@ def test_a_correction_to_nothing_needs_a_reason(ledger: psycopg.Connection) -> N
     assert receipts(ledger) == [(0, 0, 0, "never came")]
 
 
-def test_a_delivery_is_received_for_the_line_it_was_announced_for(
+def test_delivery_cannot_be_received_for_another_order_line(
     ledger: psycopg.Connection,
 ) -> None:
     mine, other = order(), order(sku="T")

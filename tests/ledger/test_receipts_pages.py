@@ -46,7 +46,9 @@ def receipts(ledger: psycopg.Connection) -> list[tuple[Any, ...]]:
     ).fetchall()
 
 
-def test_one_shortage_and_the_rest_as_expected(ledger: psycopg.Connection) -> None:
+def test_accepting_the_rest_records_a_typed_shortage_and_full_other_lines(
+    ledger: psycopg.Connection,
+) -> None:
     short = order()
     order(6, sku="T")
     client = person("associate")
@@ -78,7 +80,7 @@ def test_the_same_delivery_sent_twice_is_received_once(ledger: psycopg.Connectio
     assert len(receipts(ledger)) == 1
 
 
-def test_announced_deliveries_are_received_as_announced(ledger: psycopg.Connection) -> None:
+def test_each_announced_delivery_of_a_line_gets_its_own_receipt(ledger: psycopg.Connection) -> None:
     line_id = order(12)
     first = services.ship_order_line(line_id=line_id, shipped_units=4)
     second = services.ship_order_line(line_id=line_id, shipped_units=6)
@@ -114,7 +116,7 @@ def test_announced_deliveries_are_received_as_announced(ledger: psycopg.Connecti
         ("", "", "", "type the units of at least one line"),
     ],
 )
-def test_what_does_not_fit_is_refused_and_stays_in_its_field(
+def test_invalid_received_units_are_refused_and_stay_in_their_field(
     ledger: psycopg.Connection, received: str, damaged: str, reason: str, rule: str
 ) -> None:
     line_id, client = order(), person("associate")
@@ -130,7 +132,9 @@ def test_what_does_not_fit_is_refused_and_stays_in_its_field(
     assert receipts(ledger) == []
 
 
-def test_damaged_units_alone_leave_the_others_as_expected(ledger: psycopg.Connection) -> None:
+def test_typing_only_damaged_units_receives_the_other_units_undamaged(
+    ledger: psycopg.Connection,
+) -> None:
     line_id, client = order(), person("associate")
     typed = {f"damaged-{line_id}-0": "2", f"reason-{line_id}-0": "damaged"}
 
@@ -139,7 +143,7 @@ def test_damaged_units_alone_leave_the_others_as_expected(ledger: psycopg.Connec
     assert receipts(ledger)[0][:4] == (8, 2, 10, "damaged")
 
 
-def test_the_second_of_two_receivers_is_told_and_keeps_his_input(
+def test_the_second_of_two_receivers_gets_a_conflict_and_the_form_keeps_the_input(
     ledger: psycopg.Connection,
 ) -> None:
     line_id, client = order(), person("associate")
@@ -160,7 +164,7 @@ def test_the_second_of_two_receivers_is_told_and_keeps_his_input(
     assert len(receipts(ledger)) == 1
 
 
-def test_input_for_an_announced_delivery_that_is_gone_moves_to_its_line(
+def test_input_for_an_already_received_delivery_moves_to_its_order_line(
     ledger: psycopg.Connection,
 ) -> None:
     line_id, client = order(), person("associate")
@@ -179,7 +183,7 @@ def test_input_for_an_announced_delivery_that_is_gone_moves_to_its_line(
     assert "You had also filled in for S: received 3, damaged 0." in page
 
 
-def test_rows_that_no_page_showed_are_left_out(ledger: psycopg.Connection) -> None:
+def test_receiving_ignores_form_rows_that_the_page_did_not_show(ledger: psycopg.Connection) -> None:
     order()
     client = person("associate")
     odd = {"shown-9999999-0": "1", "expected-9999999-0": "1", "shown-x": "1", "shown-1-y": "2"}
@@ -213,7 +217,7 @@ def test_a_receipt_is_corrected_on_the_page_by_its_receiver(ledger: psycopg.Conn
     assert receipts(ledger) == [(7, 1, 8, "miscounted", "associate")]
 
 
-def test_a_corrected_receipt_has_a_reason_of_the_list_and_its_former_units(
+def test_a_receipt_correction_offers_listed_reasons_and_logs_the_former_units(
     ledger: psycopg.Connection,
 ) -> None:
     line_id, client = order(), person("associate")
@@ -264,7 +268,7 @@ def test_a_scanned_order_or_item_opens_its_order(ledger: psycopg.Connection) -> 
     assert "1 late" in text(client.get("/receiving/?location=L"))
 
 
-def test_the_list_of_the_dock_pages_through_every_order(ledger: psycopg.Connection) -> None:
+def test_the_receiving_list_pages_through_every_order(ledger: psycopg.Connection) -> None:
     for number in range(60):
         order(order_ref=f"X-{number:02}")
     client = person("associate")

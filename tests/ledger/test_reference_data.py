@@ -79,7 +79,7 @@ def test_each_command_writes_the_row_and_one_audit_entry(
     assert chain.verify(ledger, Head()).breaks == ()
 
 
-def test_a_command_without_a_change_writes_no_entry(ledger: psycopg.Connection) -> None:
+def test_a_command_without_a_change_writes_no_audit_entry(ledger: psycopg.Connection) -> None:
     services.add_reference(DescribeSupplier("ACME", "Acme"))
 
     assert services.change_reference(DescribeSupplier("ACME", "Acme")) == {}
@@ -160,7 +160,9 @@ def test_a_code_in_use_and_an_unknown_code_are_refused(ledger: psycopg.Connectio
     assert audit(ledger) == []
 
 
-def test_a_new_sku_differs_in_more_than_its_case(ledger: psycopg.Connection) -> None:
+def test_a_new_sku_that_differs_from_another_only_in_case_is_refused(
+    ledger: psycopg.Connection,
+) -> None:
     services.name_products(names={"Mug": "Mug"})
     services.range_item(location="L", sku="LAMP")
     level(ledger, state(sku="mUG"))
@@ -176,7 +178,9 @@ def test_a_new_sku_differs_in_more_than_its_case(ledger: psycopg.Connection) -> 
     services.change_reference(DescribeProduct("Mug", "Large mug"))
 
 
-def test_a_value_that_changed_since_it_was_shown_is_named(ledger: psycopg.Connection) -> None:
+def test_a_stale_change_gets_a_conflict_that_names_the_changed_value(
+    ledger: psycopg.Connection,
+) -> None:
     services.add_reference(DescribeProduct("MUG", "Mug"))
     services.change_reference(DescribeProduct("MUG", "Cup"))
 
@@ -185,7 +189,9 @@ def test_a_value_that_changed_since_it_was_shown_is_named(ledger: psycopg.Connec
     assert row(ledger, DescribeProduct("MUG", "Mug"))["name"] == "Cup"
 
 
-def test_who_works_in_some_stores_changes_nothing(ledger: psycopg.Connection) -> None:
+def test_a_person_limited_to_some_stores_cannot_change_reference_data(
+    ledger: psycopg.Connection,
+) -> None:
     with within(Scope(everywhere=False, stores=frozenset({"BERLIN"}))):
         for write in (services.add_reference, services.change_reference):
             with pytest.raises(OutOfScope):
@@ -194,7 +200,7 @@ def test_who_works_in_some_stores_changes_nothing(ledger: psycopg.Connection) ->
     assert ledger.execute("SELECT count(*) FROM retail.location").fetchone() == (0,)
 
 
-def test_of_two_people_who_add_the_same_code_one_is_refused(ledger: psycopg.Connection) -> None:
+def test_when_two_people_add_the_same_code_one_is_refused(ledger: psycopg.Connection) -> None:
     def add(name: str) -> str:
         try:
             services.add_reference(DescribeProduct("MUG", name))
@@ -207,7 +213,7 @@ def test_of_two_people_who_add_the_same_code_one_is_refused(ledger: psycopg.Conn
 
 
 @pytest.mark.parametrize("other", ["product", "policy"])
-def test_of_two_people_who_add_the_same_letters_at_once_the_second_is_refused(
+def test_a_concurrently_added_sku_that_differs_only_in_case_is_refused(
     ledger: psycopg.Connection, other: str
 ) -> None:
     def add_second() -> None:
@@ -249,7 +255,7 @@ def until_it_waits(ledger: psycopg.Connection, call: "Future[None]") -> None:
         time.sleep(0.01)
 
 
-def test_known_letters_are_found_by_indexes(ledger: psycopg.Connection) -> None:
+def test_the_case_insensitive_sku_lookup_uses_indexes(ledger: psycopg.Connection) -> None:
     # Without statistics of some rows, the plan may scan any index of a table.
     items = """
     INSERT INTO retail.item_location (location, sku, inv_key, status)
@@ -270,7 +276,7 @@ def test_known_letters_are_found_by_indexes(ledger: psycopg.Connection) -> None:
 
 
 @pytest.mark.parametrize("table", KIND)
-def test_codes_are_not_changed_and_rows_are_not_deleted(
+def test_postgres_forbids_changing_codes_and_deleting_reference_rows(
     till: psycopg.Connection, table: str
 ) -> None:
     for statement in (f"UPDATE retail.{table} SET code = 'X'", f"DELETE FROM retail.{table}"):  # noqa: S608 -- literals of this file

@@ -32,7 +32,7 @@ def text(answer: Any) -> str:
     return re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", body))
 
 
-def test_a_transfer_of_too_many_units_is_refused_by_name_and_to_programs_by_code() -> None:
+def test_a_refused_transfer_shows_store_names_on_pages_and_codes_in_the_api() -> None:
     asked = {"source": "DC-1", "destination": "L", "sku": "S", "action": "plan"}
     ann = person("manager", stores=("L",))
 
@@ -43,7 +43,7 @@ def test_a_transfer_of_too_many_units_is_refused_by_name_and_to_programs_by_code
     assert problem(api)["rule"] == "at most 100: DC-1 has no more units that are free to send"
 
 
-def test_another_store_is_refused_by_name_and_recorded_by_code(ledger: psycopg.Connection) -> None:
+def test_a_refused_store_is_shown_by_name_and_recorded_by_code(ledger: psycopg.Connection) -> None:
     answer = person("associate", "ann", stores=("L",)).get("/items/DC-1/S")
 
     assert answer.status_code == 403
@@ -53,7 +53,7 @@ def test_another_store_is_refused_by_name_and_recorded_by_code(ledger: psycopg.C
     assert recorded[0].startswith("DC-1 is not one of your stores")
 
 
-def test_a_price_that_others_have_set_is_refused_by_the_name_of_the_item() -> None:
+def test_a_price_conflict_shows_the_item_name() -> None:
     services.set_price(services.SetPrice(location="L", sku="S", price_minor=999, kind="initial"))
     late = form("L|S", 0, action="manual", price="9.50", reason="season")
 
@@ -77,13 +77,13 @@ def test_a_price_that_others_have_set_is_refused_by_the_name_of_the_item() -> No
         ("units", 7, Message("more than %(location)s has", location="L"), "Units: more than Leeds"),
     ],
 )
-def test_a_code_is_named_in_the_value_and_in_the_rule(
+def test_a_refusal_shows_names_for_codes_in_its_value_and_its_rule(
     field: str, value: object, rule: str, shown: str
 ) -> None:
     assert refused_text(ServiceError(field, value, rule)).startswith(shown)
 
 
-def test_names_are_put_into_every_kind_of_text() -> None:
+def test_names_replace_codes_in_every_kind_of_message() -> None:
     one = Counted("%(n)s line of %(supplier)s", "%(n)s lines of %(supplier)s", 2, n=2, supplier="A")
     acme = one.with_values(lambda name, value: "ACME" if name == "supplier" else value)
     whole = Message("%(what)s (%(sku)s)", what=joined([acme, "plain"]), sku="S")
@@ -93,7 +93,7 @@ def test_names_are_put_into_every_kind_of_text() -> None:
     assert whole == "2 lines of ACME, plain (S)"
 
 
-def test_a_conflict_keeps_its_kind() -> None:
+def test_a_reused_form_conflict_does_not_state_that_nothing_was_written() -> None:
     what = Message("%(inv_key)s has changed", inv_key="L|S")
 
     assert conflict_text(Conflict(what)) == "Kettle at Leeds has changed. Nothing was written."

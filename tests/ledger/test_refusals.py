@@ -53,7 +53,7 @@ def test_a_refused_page_and_a_foreign_store_are_recorded_with_their_reason(
     ]
 
 
-def test_an_answer_that_is_given_leaves_no_record(record: psycopg.Connection) -> None:
+def test_permitted_requests_leave_no_refusal_record(record: psycopg.Connection) -> None:
     visitor = person("associate", "nora", stores=("MINE-1",))
 
     visitor.get("/")
@@ -77,7 +77,7 @@ def test_refused_logins_are_recorded_without_typed_text(
     ]
 
 
-def test_a_wrong_present_password_is_recorded_and_logged(
+def test_a_wrong_current_password_is_recorded_and_logged(
     staff: psycopg.Connection, record: psycopg.Connection
 ) -> None:
     browser = client()
@@ -89,7 +89,7 @@ def test_a_wrong_present_password_is_recorded_and_logged(
     assert ("password_wrong", "ann") in audit(staff)
 
 
-def test_a_form_without_a_token_and_a_malformed_one_are_recorded(
+def test_forms_without_a_csrf_token_and_malformed_forms_are_recorded(
     record: psycopg.Connection,
 ) -> None:
     browser = Client(SERVER_NAME="localhost", enforce_csrf_checks=True)
@@ -120,7 +120,9 @@ def test_the_token_of_an_invitation_is_not_recorded(
     assert address == "POST /invitation/<str:token>/"
 
 
-def test_further_addresses_of_one_person_share_a_row(record: psycopg.Connection) -> None:
+def test_refused_addresses_beyond_100_of_one_account_share_a_row(
+    record: psycopg.Connection,
+) -> None:
     visitor = person("associate", "nora", stores=("MINE-1",))
 
     for number in range(105):
@@ -144,7 +146,9 @@ def thousand(record: psycopg.Connection) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("thousand")
-def test_old_rows_and_all_but_the_newest_go(record: psycopg.Connection) -> None:
+def test_refusals_older_than_90_days_or_beyond_the_newest_rows_are_deleted(
+    record: psycopg.Connection,
+) -> None:
     values = "'forbidden', 'a', 's', 'x', ''"
     insert = "INSERT INTO app.refusal (hour, mark, kind, account, source, address, reason"
 
@@ -164,7 +168,7 @@ def test_old_rows_and_all_but_the_newest_go(record: psycopg.Connection) -> None:
     record.execute("DELETE FROM app.refusal")
 
 
-def test_a_command_lists_refusals(command: Any, record: psycopg.Connection) -> None:
+def test_the_audit_command_lists_refusals(command: Any, record: psycopg.Connection) -> None:
     visitor = person("associate", "nora", stores=("MINE-1",))
     visitor.get("/items/THEIRS-1/[bold]\x1b[2J")
 
@@ -214,7 +218,7 @@ def test_operators_read_refusals_by_account_and_day(record: psycopg.Connection) 
 
 
 @pytest.mark.parametrize("day", ["yesterday", "2026-13-01", "0000-00-00", "9" * 90, "%00"])
-def test_a_day_that_is_none_is_refused_with_the_next_step(
+def test_an_invalid_day_filter_is_refused_with_the_next_step(
     record: psycopg.Connection, day: str
 ) -> None:
     status, page = listed(person("operator"), f"?day={day}")
@@ -223,7 +227,7 @@ def test_a_day_that_is_none_is_refused_with_the_next_step(
     assert status == 400 or "Choose a day, or leave the field empty for all days." in page
 
 
-def test_the_last_and_the_first_day_of_the_calendar_are_days(record: psycopg.Connection) -> None:
+def test_the_day_filter_accepts_the_first_and_last_calendar_day(record: psycopg.Connection) -> None:
     operator = person("operator")
 
     assert [listed(operator, f"?day={day}")[0] for day in ("0001-01-01", "9999-12-31")] == [200] * 2
@@ -249,7 +253,7 @@ def test_pages_of_refusals_show_each_row_once(record: psycopg.Connection) -> Non
     assert listed(operator, "?before=x")[0] == 200
 
 
-def test_refusals_are_for_operators_of_all_stores(record: psycopg.Connection) -> None:
+def test_only_operators_of_all_stores_read_refusals(record: psycopg.Connection) -> None:
     assert listed(person("operator", "otto", stores=("MINE-1",)))[0] == 403
     assert listed(person("manager"))[0] == 403
     assert "Refused requests" not in person("manager").get("/people/").content.decode()

@@ -57,7 +57,7 @@ def ids(*arguments: str) -> list[str]:
 
 
 @pytest.mark.usefixtures("records")
-def test_the_newest_are_listed_and_settled_ones_left_out_when_asked() -> None:
+def test_rejected_list_limits_rows_and_omits_settled_records_with_open() -> None:
     assert sorted(ids()) == ["1-0-7", "1-0-8"]
     assert len(ids("--limit", "1")) == 1
 
@@ -71,7 +71,7 @@ def test_the_newest_are_listed_and_settled_ones_left_out_when_asked() -> None:
 
 
 @pytest.mark.usefixtures("records")
-def test_a_record_is_shown_with_its_bytes_and_who_settled_it() -> None:
+def test_rejected_show_prints_the_bytes_and_who_settled_the_record() -> None:
     rejected("dismiss", "1-0-8", "--reason", "line noise")
 
     found = json.loads(rejected("show", "1-0-8").stdout)
@@ -91,7 +91,7 @@ def test_a_record_is_shown_with_its_bytes_and_who_settled_it() -> None:
         (("dismiss", "1-0-7", "--reason", " "), "reason"),
     ],
 )
-def test_what_is_not_there_or_has_no_reason_is_refused(arguments, told) -> None:
+def test_rejected_refuses_an_unknown_record_and_an_empty_reason(arguments, told) -> None:
     result = rejected(*arguments)
 
     assert result.exit_code == 1
@@ -130,7 +130,7 @@ def test_a_replay_is_offered_only_for_records_that_it_can_repair(
 
 
 @pytest.mark.parametrize("further", [(), ("--yes",)])
-def test_a_record_that_was_cut_is_never_sent_again(
+def test_a_truncated_record_is_never_replayed(
     records: Home, ledger: psycopg.Connection, further: tuple[str, ...]
 ) -> None:
     cut, _ = truncated(b'{"op":"c","before":null,"after":{"note":"%b"}}' % (b"x" * MOST_BYTES), "")
@@ -143,7 +143,7 @@ def test_a_record_that_was_cut_is_never_sent_again(
     assert ledger.execute("SELECT count(*) FROM app.rejected_mark").fetchone() == (0,)
 
 
-def test_a_stack_without_tables_is_told_as_such(
+def test_rejected_list_reports_a_stack_that_has_no_tables_yet(
     records: Home, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     empty = server.url("app_ro", "postgres")

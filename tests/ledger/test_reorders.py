@@ -33,7 +33,7 @@ def words(ledger: psycopg.Connection) -> list[tuple[Any, ...]]:
 
 
 @pytest.mark.domain("7 proposal open")
-def test_approving_writes_the_decision_and_the_line(
+def test_approving_a_proposal_writes_the_decision_and_the_order_line(
     ledger: psycopg.Connection, proposal: str
 ) -> None:
     done = services.approve_reorder(
@@ -114,7 +114,7 @@ def test_the_same_command_at_the_same_time_orders_once(
     assert len(lines(ledger)) == 1
 
 
-def test_a_command_of_an_earlier_version_returns_its_order_when_it_is_sent_again(
+def test_a_repeated_command_of_an_earlier_version_returns_its_order(
     ledger: psycopg.Connection, proposal: str
 ) -> None:
     command = uuid4()
@@ -133,7 +133,9 @@ def test_a_command_of_an_earlier_version_returns_its_order_when_it_is_sent_again
     assert lines(ledger) == []
 
 
-def test_approve_against_reject_has_one_winner(ledger: psycopg.Connection, proposal: str) -> None:
+def test_when_a_proposal_is_approved_and_rejected_at_once_one_gets_a_conflict(
+    ledger: psycopg.Connection, proposal: str
+) -> None:
     outcomes = at_the_same_time(
         lambda: services.approve_reorder(
             services.ApproveReorder(reorder_id=proposal, shown_revision=1)
@@ -159,7 +161,7 @@ def test_a_buyer_may_order_other_whole_packs(ledger: psycopg.Connection, proposa
     assert lines(ledger)[0][1] == 48
 
 
-def test_a_proposal_that_moved_since_it_was_shown_is_not_approved(
+def test_a_proposal_that_changed_since_it_was_shown_is_not_approved(
     ledger: psycopg.Connection, proposal: str
 ) -> None:
     ledger.execute("UPDATE app.reorder_proposal SET revision = 2, quantity_units = 48")
@@ -192,7 +194,9 @@ def test_an_order_needs_a_supplier(ledger: psycopg.Connection, proposal: str) ->
 
 
 @pytest.mark.domain("7 proposal open")
-def test_rejecting_needs_a_reason_and_stands(ledger: psycopg.Connection, proposal: str) -> None:
+def test_a_rejection_needs_a_reason_and_blocks_a_later_approval(
+    ledger: psycopg.Connection, proposal: str
+) -> None:
     with pytest.raises(ServiceError, match="reason"):
         services.reject_reorder(reorder_id=proposal, shown_revision=1, reason=" ")
 
@@ -204,7 +208,7 @@ def test_rejecting_needs_a_reason_and_stands(ledger: psycopg.Connection, proposa
 
 
 @pytest.mark.domain("7 proposal open", "7 proposal held")
-def test_a_snooze_lasts_at_most_90_days_and_is_not_final(
+def test_a_snooze_lasts_at_most_90_days_and_can_be_resumed(
     ledger: psycopg.Connection, proposal: str
 ) -> None:
     now = datetime.now(UTC)  # noqa: TID251 -- the rule compares with the clock
@@ -224,12 +228,12 @@ def test_a_snooze_lasts_at_most_90_days_and_is_not_final(
     assert len(lines(ledger)) == 1
 
 
-def test_an_unknown_proposal_is_named(ledger: psycopg.Connection) -> None:
+def test_approving_an_unknown_proposal_is_refused(ledger: psycopg.Connection) -> None:
     with pytest.raises(ServiceError, match="no such proposal"):
         services.approve_reorder(services.ApproveReorder(reorder_id="R:none", shown_revision=1))
 
 
-def test_who_has_spoken_is_named_even_if_it_was_the_rule(
+def test_a_conflict_names_the_system_if_a_rule_approved_the_proposal(
     ledger: psycopg.Connection, proposal: str
 ) -> None:
     ledger.execute(

@@ -17,14 +17,14 @@ from tests.ledger.test_reorders_table import html, need
     ("units", "suggested", "expected"),
     [(100, 1, False), (101, 1, True), (101, 11, False), (420, 42, False), (421, 42, True)],
 )
-def test_far_beyond_is_more_than_ten_times_the_suggestion_and_a_hundred_units(
+def test_far_beyond_means_over_ten_times_the_suggestion_and_over_100_units(
     units: int, suggested: int, *, expected: bool
 ) -> None:
     assert is_far_beyond(units, suggested) is expected
 
 
 @pytest.mark.parametrize("way", ["approve", "send", "one"])
-def test_a_quantity_far_beyond_the_suggestion_takes_a_tick_for_that_quantity(
+def test_a_quantity_far_beyond_the_suggestion_needs_its_own_confirmation(
     ledger: psycopg.Connection, way: str
 ) -> None:
     far, client = need(ledger, 1), person("buyer")

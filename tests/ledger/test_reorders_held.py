@@ -49,7 +49,7 @@ def words(ledger: psycopg.Connection) -> list[tuple[Any, ...]]:
 
 
 @pytest.mark.domain("7 proposal held")
-def test_a_buyer_takes_up_a_rejected_need_while_it_is_held(
+def test_a_buyer_resumes_a_rejected_need_while_it_is_held(
     ledger: psycopg.Connection, need: str
 ) -> None:
     services.reject_reorder(reorder_id=need, shown_revision=1, reason="too dear", actor="ann")
@@ -62,7 +62,7 @@ def test_a_buyer_takes_up_a_rejected_need_while_it_is_held(
 
 
 @pytest.mark.domain("7 proposal held")
-def test_a_buyer_takes_up_what_a_short_order_holds_back(
+def test_a_buyer_resumes_a_need_that_is_held_after_a_short_order(
     ledger: psycopg.Connection, need: str
 ) -> None:
     services.approve_reorder(
@@ -76,7 +76,7 @@ def test_a_buyer_takes_up_what_a_short_order_holds_back(
     assert words(ledger) == [("approve", 1, "ann"), ("resume", 2, "ben")]
 
 
-def test_a_rejection_that_has_not_come_back_yet_is_not_taken_up(
+def test_a_rejected_need_cannot_be_resumed_before_the_workers_process_it(
     ledger: psycopg.Connection, need: str
 ) -> None:
     services.reject_reorder(reorder_id=need, shown_revision=1, reason="too dear", actor="ann")
@@ -95,7 +95,7 @@ def test_a_rejection_that_has_not_come_back_yet_is_not_taken_up(
         ("accepted", "held-rejected", NEED),
     ],
 )
-def test_a_closed_need_that_holds_nothing_back_stays_closed(
+def test_a_closed_need_without_a_hold_cannot_be_resumed(
     ledger: psycopg.Connection, need: str, status: str, held: str, holder: str
 ) -> None:
     answered(ledger, status)
@@ -105,7 +105,7 @@ def test_a_closed_need_that_holds_nothing_back_stays_closed(
         services.resume_reorder(reorder_id=need)
 
 
-def test_a_hold_of_another_revision_than_was_shown_is_not_ended(
+def test_a_held_need_that_changed_since_it_was_shown_is_not_resumed(
     ledger: psycopg.Connection, need: str
 ) -> None:
     answered(ledger, "rejected", revision=3)
@@ -118,7 +118,7 @@ def test_a_hold_of_another_revision_than_was_shown_is_not_ended(
 @pytest.mark.parametrize(
     ("status", "held"), [("rejected", "held-rejected"), ("snoozed", "held-snoozed")]
 )
-def test_of_two_who_resume_one_learns_of_the_other(
+def test_when_two_people_resume_a_need_the_second_gets_a_conflict(
     ledger: psycopg.Connection, need: str, status: str, held: str
 ) -> None:
     answered(ledger, status)
@@ -133,7 +133,7 @@ def test_of_two_who_resume_one_learns_of_the_other(
     assert len(words(ledger)) == 1
 
 
-def test_the_held_drawer_shows_what_a_rejection_holds_back_and_resumes_it(
+def test_the_held_view_lists_a_rejected_need_and_resumes_it(
     ledger: psycopg.Connection, need: str
 ) -> None:
     answered(ledger, "rejected")
@@ -159,7 +159,7 @@ def test_the_held_drawer_shows_what_a_rejection_holds_back_and_resumes_it(
     assert ">Resume</button>" not in again
 
 
-def test_a_snoozed_need_can_be_resumed_before_the_read_model_has_followed(
+def test_a_snoozed_need_can_be_resumed_before_the_read_model_is_updated(
     ledger: psycopg.Connection, need: str
 ) -> None:
     services.snooze_reorder(reorder_id=need, shown_revision=1, actor="ann")
@@ -171,7 +171,7 @@ def test_a_snoozed_need_can_be_resumed_before_the_read_model_has_followed(
     assert ">Resume</button>" in client.get(NEED_PAGE).content.decode()
 
 
-def test_the_closed_drawer_offers_nothing_once_the_hold_is_over(
+def test_a_rejected_need_offers_no_resume_button_after_its_hold_ends(
     ledger: psycopg.Connection, need: str
 ) -> None:
     answered(ledger, "rejected")
@@ -184,7 +184,7 @@ def test_the_closed_drawer_offers_nothing_once_the_hold_is_over(
 
 
 @pytest.mark.parametrize("reason", [None, "ends soon"])
-def test_who_approves_what_somebody_has_just_snoozed_reads_so(
+def test_approving_a_just_snoozed_need_names_who_snoozed_it_and_until_when(
     ledger: psycopg.Connection, need: str, reason: str | None
 ) -> None:
     until = datetime.now(UTC) + timedelta(days=5)  # noqa: TID251 -- the rule compares with the clock
@@ -203,7 +203,7 @@ def test_who_approves_what_somebody_has_just_snoozed_reads_so(
     assert words(ledger) == [("snooze", 1, "ann")]
 
 
-def test_of_two_at_the_same_time_who_snooze_and_approve_one_learns_of_the_other(
+def test_when_a_need_is_snoozed_and_approved_at_once_one_gets_a_conflict(
     ledger: psycopg.Connection, need: str
 ) -> None:
     outcomes = at_the_same_time(
@@ -217,7 +217,7 @@ def test_of_two_at_the_same_time_who_snooze_and_approve_one_learns_of_the_other(
     assert len(words(ledger)) == 1
 
 
-def test_a_snooze_that_has_ended_stands_in_nobodys_way(
+def test_a_need_can_be_approved_after_its_snooze_ends(
     ledger: psycopg.Connection, need: str
 ) -> None:
     services.snooze_reorder(reorder_id=need, shown_revision=1, actor="ann")
@@ -231,7 +231,7 @@ def test_a_snooze_that_has_ended_stands_in_nobodys_way(
     assert done.units == 42
 
 
-def test_the_loser_finds_his_input_on_the_card(ledger: psycopg.Connection, need: str) -> None:
+def test_a_conflict_on_a_need_keeps_the_typed_units(ledger: psycopg.Connection, need: str) -> None:
     services.snooze_reorder(reorder_id=need, shown_revision=1, actor="ann")
 
     answer = person("buyer").post("/reorders/decide", form(need, 1, action="approve", units=48))
@@ -242,7 +242,7 @@ def test_the_loser_finds_his_input_on_the_card(ledger: psycopg.Connection, need:
     assert 'required value="48"' in page
 
 
-def test_the_loser_finds_the_input_where_the_need_has_left_the_drawer(
+def test_a_conflict_keeps_the_typed_reason_after_the_need_left_the_view(
     ledger: psycopg.Connection, need: str
 ) -> None:
     services.snooze_reorder(reorder_id=need, shown_revision=1, actor="ann")
@@ -257,7 +257,7 @@ def test_the_loser_finds_the_input_where_the_need_has_left_the_drawer(
     assert re.search(r'name="reason"[^>]* value="too dear"', page)
 
 
-def test_who_approves_a_price_that_somebody_has_just_snoozed_reads_so(
+def test_approving_a_just_snoozed_price_names_who_snoozed_it(
     ledger: psycopg.Connection,
 ) -> None:
     proposal = price_proposal(ledger)

@@ -17,7 +17,7 @@ FROM {table} o, generate_series(1, %s) AS n
 """
 
 
-def test_the_page_reads_the_stock_of_each_need_once_and_of_shown_needs_again(
+def test_the_needs_page_reads_stock_once_per_need_and_twice_per_shown_need(
     ledger: psycopg.Connection,
 ) -> None:
     reorder_proposal(ledger)

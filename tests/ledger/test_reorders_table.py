@@ -69,7 +69,7 @@ class Page(HTMLParser):
             self.packs[name] = given["value"]
 
 
-def test_sql_and_the_rule_look_at_the_same_needs(ledger: psycopg.Connection) -> None:
+def test_sql_and_python_flag_the_same_needs_for_attention(ledger: psycopg.Connection) -> None:
     services.name_suppliers(names={"ACME": "Acme", "GONE": "Gone"})
     services.set_supplier_terms(services.SetSupplierTerms("GONE", is_active=False))
     facts: dict[str, NeedFacts] = {}
@@ -112,7 +112,7 @@ def test_sql_and_the_rule_look_at_the_same_needs(ledger: psycopg.Connection) -> 
     ("available", "cover", "lead", "expected"),
     [(0, 0, 200, 0), (-2, 0, 0, 0), (3, 199, 200, 1), (3, 200, 200, 2), (0, None, 200, 2)],
 )
-def test_urgency_is_how_soon_customers_miss_the_item(
+def test_urgency_depends_on_available_units_cover_and_lead_time(
     available: int, cover: int | None, lead: int, expected: int
 ) -> None:
     found = urgency(available_units=available, cover_centidays=cover, lead_time_centidays=lead)
@@ -120,7 +120,7 @@ def test_urgency_is_how_soon_customers_miss_the_item(
     assert found == expected
 
 
-def test_needs_to_look_at_come_first_and_then_the_largest_sums(ledger: psycopg.Connection) -> None:
+def test_flagged_needs_come_first_and_then_the_largest_values(ledger: psycopg.Connection) -> None:
     small = need(ledger, 1, quantity_units=6)
     large = need(ledger, 2, quantity_units=60)
     flagged = need(ledger, 3, flags=["no_demand_history"], quantity_units=6)
@@ -158,7 +158,9 @@ def test_every_column_sorts_in_both_directions_over_all_pages(
 
 
 @pytest.mark.parametrize("after", ["R:nothing", "~~", "7~1~R", "1~abc~R", "1~1"])
-def test_a_crafted_place_is_the_beginning(ledger: psycopg.Connection, after: str) -> None:
+def test_an_invalid_cursor_shows_the_start_of_the_list(
+    ledger: psycopg.Connection, after: str
+) -> None:
     mine = need(ledger, 1)
 
     page = person("buyer").get("/reorders/", {"after": after, "sort": "money"})
@@ -168,7 +170,7 @@ def test_a_crafted_place_is_the_beginning(ledger: psycopg.Connection, after: str
 
 
 @pytest.mark.parametrize("name", ["after", "before"])
-def test_a_crafted_place_of_a_long_list_is_the_first_page(
+def test_an_invalid_page_cursor_in_a_long_list_shows_the_first_page(
     ledger: psycopg.Connection, name: str
 ) -> None:
     for number in range(55):
@@ -182,7 +184,7 @@ def test_a_crafted_place_of_a_long_list_is_the_first_page(
     assert 'rel="prev"' not in html(pages[1])
 
 
-def test_the_page_keeps_its_budget_of_nodes_and_bytes(ledger: psycopg.Connection) -> None:
+def test_the_needs_page_keeps_its_limits_of_nodes_and_bytes(ledger: psycopg.Connection) -> None:
     for number in range(120):
         need(ledger, number, flags=["cover_over_guard"] if number % 2 else [])
 
@@ -246,7 +248,7 @@ def test_undo_brings_the_needs_back_in_the_same_list(ledger: psycopg.Connection)
     assert "buyer has already undone this send" in html(late)
 
 
-def test_a_row_that_did_not_leave_is_named_until_it_was_read(ledger: psycopg.Connection) -> None:
+def test_an_unsent_need_is_reported_until_it_is_dismissed(ledger: psycopg.Connection) -> None:
     first, second = need(ledger, 1), need(ledger, 2)
     client = person("buyer")
     page = Page(client.get("/reorders/"))
@@ -269,7 +271,7 @@ def test_a_row_that_did_not_leave_is_named_until_it_was_read(ledger: psycopg.Con
     assert "send-notice" not in html(client.get("/reorders/"))
 
 
-def test_a_need_that_somebody_else_ordered_meanwhile_is_no_need_that_is_left(
+def test_a_need_ordered_meanwhile_is_not_reported_as_still_on_the_list(
     ledger: psycopg.Connection,
 ) -> None:
     first, second = need(ledger, 1), need(ledger, 2)
@@ -294,7 +296,7 @@ def test_a_need_that_somebody_else_ordered_meanwhile_is_no_need_that_is_left(
     assert '<div class="toasts"></div>' in after
 
 
-def test_typed_packs_are_ordered_and_stay_where_they_are_refused(
+def test_typed_packs_are_ordered_and_refused_rows_keep_them(
     ledger: psycopg.Connection,
 ) -> None:
     fine, stale, odd = need(ledger, 1), need(ledger, 2), need(ledger, 3)
@@ -330,7 +332,7 @@ def test_the_button_of_a_row_orders_that_need_alone_and_once(ledger: psycopg.Con
     assert ledger.execute(ordered).fetchall() == [(first,), (second,)]
 
 
-def test_a_refused_row_says_why_and_keeps_what_was_typed(ledger: psycopg.Connection) -> None:
+def test_a_refused_row_shows_the_reason_and_the_typed_packs(ledger: psycopg.Connection) -> None:
     mine = need(ledger, 1)
     client = person("buyer")
     page = Page(client.get("/reorders/"))
@@ -384,7 +386,7 @@ def test_the_need_shows_its_rule_and_levels_in_words(ledger: psycopg.Connection)
     assert "<dt>Order up to</dt><dd>60</dd>" in page
 
 
-def test_a_need_that_changes_its_section_while_the_page_is_made_leaves_the_page_whole(
+def test_the_needs_page_renders_if_a_need_changes_its_section_meanwhile(
     ledger: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mine = need(ledger, 1)

@@ -123,7 +123,7 @@ def test_a_source_stays_above_its_own_reorder_point(
     assert offered(person("buyer")) == spare
 
 
-def test_units_that_are_promised_and_the_location_itself_are_not_offered(
+def test_promised_units_and_the_needs_own_location_are_not_offered(
     ledger: psycopg.Connection, need: str
 ) -> None:
     level(ledger, shelf("DC", 30))
@@ -135,7 +135,7 @@ def test_units_that_are_promised_and_the_location_itself_are_not_offered(
     assert offered(person("buyer")) == []
 
 
-def test_five_locations_with_most_to_spare_are_offered(
+def test_the_five_locations_with_most_spare_units_are_offered(
     ledger: psycopg.Connection, need: str
 ) -> None:
     for number in range(7):
@@ -147,7 +147,7 @@ def test_five_locations_with_most_to_spare_are_offered(
 
 
 @pytest.mark.parametrize("role", ["associate", "manager", "pricing"])
-def test_others_answer_no_need_by_a_transfer(
+def test_only_buyers_can_answer_a_need_by_a_transfer(
     ledger: psycopg.Connection, need: str, role: str
 ) -> None:
     level(ledger, shelf("DC", 30))
@@ -157,7 +157,7 @@ def test_others_answer_no_need_by_a_transfer(
     assert planned(ledger) == []
 
 
-def test_a_need_that_was_answered_meanwhile_keeps_the_input(
+def test_a_transfer_for_a_changed_need_gets_a_conflict_and_keeps_the_input(
     ledger: psycopg.Connection, need: str
 ) -> None:
     level(ledger, shelf("DC", 30))
@@ -183,7 +183,7 @@ def test_a_need_that_was_answered_meanwhile_keeps_the_input(
         ({"due_on": "soon"}, "a day like"),
     ],
 )
-def test_a_transfer_that_does_not_fit_is_refused(
+def test_an_invalid_transfer_for_a_need_is_refused(
     ledger: psycopg.Connection, need: str, fields: dict[str, Any], rule: str
 ) -> None:
     level(ledger, shelf("DC", 30))

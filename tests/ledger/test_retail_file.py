@@ -159,7 +159,7 @@ def test_a_single_store_needs_no_country(tmp_path: Path) -> None:
     assert isinstance(found, Line)
 
 
-def test_a_packed_copy_is_the_same_source(tmp_path: Path) -> None:
+def test_a_gzip_copy_is_the_same_source(tmp_path: Path) -> None:
     path = written(tmp_path, row())
     packed = tmp_path / "sales.csv.gz"
     packed.write_bytes(gzip.compress(path.read_bytes()))
@@ -170,7 +170,7 @@ def test_a_packed_copy_is_the_same_source(tmp_path: Path) -> None:
     assert list(plain.rows("single")) == list(unpacked.rows("single"))
 
 
-def test_a_damaged_packed_copy_is_refused_by_name(tmp_path: Path) -> None:
+def test_a_damaged_gzip_copy_is_refused(tmp_path: Path) -> None:
     packed = tmp_path / "sales.csv.gz"
     content = bytearray(gzip.compress("\n".join((HEADER, *(row() for _ in range(99)))).encode()))
     content[20:40] = bytes(20)
@@ -180,7 +180,7 @@ def test_a_damaged_packed_copy_is_refused_by_name(tmp_path: Path) -> None:
         open_retail_file(packed)
 
 
-def test_a_first_line_that_is_no_csv_names_the_missing_columns(tmp_path: Path) -> None:
+def test_a_first_line_that_is_not_csv_is_refused_with_the_missing_columns(tmp_path: Path) -> None:
     path = tmp_path / "sales.csv"
     path.write_text("x" * 200_000, encoding="utf-8")
 
@@ -188,7 +188,7 @@ def test_a_first_line_that_is_no_csv_names_the_missing_columns(tmp_path: Path) -
         list(open_retail_file(path).rows("single"))
 
 
-def test_a_wrong_first_line_is_shown(tmp_path: Path) -> None:
+def test_a_wrong_header_line_is_quoted_in_the_refusal(tmp_path: Path) -> None:
     path = written(tmp_path, row(), header="Invoice,Item")
 
     with pytest.raises(ServiceError, match=r"must name the columns .*, got 'Invoice,Item'"):
@@ -218,7 +218,7 @@ def test_a_file_in_utf_16_is_refused_with_the_conversion(tmp_path: Path) -> None
         open_retail_file(path)
 
 
-def test_an_open_quote_is_named_with_the_lines_behind_it(tmp_path: Path) -> None:
+def test_an_unclosed_quote_is_reported_with_the_lines_that_it_spans(tmp_path: Path) -> None:
     opened = row().replace(",", ',"', 1)
     path = written(tmp_path, row(), opened, row(), row())
 
@@ -229,7 +229,7 @@ def test_an_open_quote_is_named_with_the_lines_behind_it(tmp_path: Path) -> None
     assert found.rule == "missing column: 8 fields expected"
 
 
-def test_an_older_encoding_is_read(tmp_path: Path) -> None:
+def test_a_file_in_cp1252_is_read(tmp_path: Path) -> None:
     path = tmp_path / "sales.csv"
     text = "\n".join((HEADER, row(description="CAF\u00c9"), ""))
     path.write_bytes(text.encode("cp1252"))
@@ -267,7 +267,7 @@ def test_bad_rows_do_not_stop_the_others(ledger: psycopg.Connection, tmp_path: P
     ]
 
 
-def test_what_is_refused_is_counted_by_rule_and_a_cut_list_says_so(
+def test_refused_rows_are_counted_by_rule_and_a_shortened_list_says_how_many_more(
     ledger: psycopg.Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(importer, "LISTED_BAD_ROWS", 1)
@@ -292,7 +292,7 @@ def test_what_is_refused_is_counted_by_rule_and_a_cut_list_says_so(
     ]
 
 
-def test_items_are_ranged_first_on_their_own_calendar_and_uncounted(
+def test_an_import_ranges_items_with_a_replayed_clock_and_no_count(
     ledger: psycopg.Connection, tmp_path: Path
 ) -> None:
     import_sales(written(tmp_path, row(), row(sku="T")), stores="country")
@@ -307,7 +307,7 @@ def test_items_are_ranged_first_on_their_own_calendar_and_uncounted(
     assert ledger.execute("SELECT count(*) FROM retail.stock_count").fetchone() == (0,)
 
 
-def test_a_second_import_writes_what_the_first_left_out(
+def test_a_second_import_writes_the_lines_missing_from_the_first(
     ledger: psycopg.Connection, tmp_path: Path
 ) -> None:
     path = written(tmp_path, *(row(quantity=str(n)) for n in range(1, 8)))
@@ -320,7 +320,7 @@ def test_a_second_import_writes_what_the_first_left_out(
     assert quantities.fetchall() == [(n,) for n in range(1, 8)]
 
 
-def test_lines_that_are_there_under_other_stores_range_no_item(
+def test_lines_imported_earlier_at_another_location_range_no_item(
     ledger: psycopg.Connection, tmp_path: Path
 ) -> None:
     path = written(tmp_path, row(), row(sku="T", country="France"))
@@ -351,7 +351,7 @@ def test_lines_that_are_there_under_other_stores_range_no_item(
     assert "at another location" not in str(import_sales(path, limit=1))
 
 
-def test_ranging_many_items_is_told_too(
+def test_ranging_many_items_reports_progress(
     ledger: psycopg.Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(importer, "REPORT_EVERY_S", 0)
@@ -365,7 +365,7 @@ def test_ranging_many_items_is_told_too(
     assert items == [("items", 2, 5), ("items", 4, 5), ("items", 5, 5)]
 
 
-def test_a_rate_is_kept_and_progress_is_told(ledger: psycopg.Connection, tmp_path: Path) -> None:
+def test_an_import_limits_its_rate_and_reports(ledger: psycopg.Connection, tmp_path: Path) -> None:
     told: list[str] = []
     path = written(tmp_path, *(row() for _ in range(60)))
 
@@ -387,7 +387,7 @@ def test_a_wrong_argument_is_named(tmp_path: Path, wrong: dict[str, Any]) -> Non
 @pytest.mark.dataset
 @pytest.mark.skipif(FILE_VARIABLE not in os.environ, reason=f"{FILE_VARIABLE} names no file")
 @pytest.mark.parametrize(("stores", "keys"), [("single", 4070), ("country", 19_839)])
-def test_the_real_file_gives_the_totals_that_stand_beside_it(
+def test_the_real_file_imports_with_the_expected_totals(
     ledger: psycopg.Connection, stores: Stores, keys: int
 ) -> None:
     report = import_sales(os.environ[FILE_VARIABLE], stores=stores)

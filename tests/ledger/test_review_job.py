@@ -26,7 +26,7 @@ def set_back(ledger: psycopg.Connection, moment: str) -> None:
         (f"{MIDNIGHT} + interval '1 microsecond'", 0),
     ],
 )
-def test_the_day_of_a_mark_ends_at_midnight_utc(
+def test_a_review_mark_is_valid_until_midnight_utc(
     ledger: psycopg.Connection, moment: str, marked: int
 ) -> None:
     ledger.execute("SET timezone = 'Pacific/Auckland'")
@@ -38,21 +38,21 @@ def test_the_day_of_a_mark_ends_at_midnight_utc(
 
 
 @pytest.mark.parametrize("status", ["active", "exit", "inactive"])
-def test_a_key_that_no_longer_decides_is_reviewed_for_its_clock(
-    ledger: psycopg.Connection, status: str
-) -> None:
+def test_keys_of_every_status_are_reviewed(ledger: psycopg.Connection, status: str) -> None:
     write(ledger, "item_location", status=status)
     assert jobs.review(ledger) == 1
 
 
-def test_a_mark_leaves_the_person_of_the_policy(ledger: psycopg.Connection) -> None:
+def test_a_review_mark_leaves_recorded_by_of_the_policy_unchanged(
+    ledger: psycopg.Connection,
+) -> None:
     write(ledger, "item_location", recorded_by="ann")
     assert jobs.review(ledger) == 1
     found = ledger.execute("SELECT recorded_by, reviewed_at IS NOT NULL FROM retail.item_location")
     assert found.fetchall() == [("ann", True)]
 
 
-def test_a_stopped_review_goes_on_with_those_that_waited_longest(
+def test_a_stopped_review_resumes_with_the_longest_unreviewed_keys(
     ledger: psycopg.Connection,
 ) -> None:
     for day in (3, 1, 2):
@@ -69,7 +69,7 @@ def test_a_stopped_review_goes_on_with_those_that_waited_longest(
         assert sorted(expected) == [sku for (sku,) in marked]
 
 
-def test_no_plan_marks_more_than_were_asked_for(ledger: psycopg.Connection) -> None:
+def test_a_nested_loop_plan_marks_no_more_keys_than_the_limit(ledger: psycopg.Connection) -> None:
     for number in range(20):
         write(ledger, "item_location", sku=str(number))
     # Force the plan that Postgres chooses if statistics call the table nearly empty.
@@ -96,7 +96,7 @@ def test_two_jobs_at_once_mark_each_key_once(
         assert sum(pool.map(marked, range(3))) == 300
 
 
-def test_keys_that_are_done_are_not_read_again(ledger: psycopg.Connection) -> None:
+def test_keys_reviewed_today_are_not_read_again(ledger: psycopg.Connection) -> None:
     ledger.execute(
         "INSERT INTO retail.item_location (inv_key, location, sku, status, reviewed_at)"
         " SELECT 'L|' || n, 'L', n, 'active', clock_timestamp() FROM generate_series(1, 5000) n"

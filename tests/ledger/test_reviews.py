@@ -65,7 +65,7 @@ def test_a_second_person_approves_and_both_are_recorded(service: Any, people: An
     ]
 
 
-def test_the_same_difference_is_one_review_whoever_sends_it(service: Any) -> None:
+def test_the_same_difference_sent_by_two_people_is_one_review(service: Any) -> None:
     first = request(service)
 
     again = request(service, actor="olga")
@@ -74,7 +74,7 @@ def test_the_same_difference_is_one_review_whoever_sends_it(service: Any) -> Non
     assert request(service, digest=OTHER).id != first.id
 
 
-def test_the_same_person_can_not_approve(service: Any, people: psycopg.Connection) -> None:
+def test_the_requester_can_not_approve_a_review(service: Any, people: psycopg.Connection) -> None:
     errors = import_module("ledger.kernel.errors")
     waiting = request(service)
 
@@ -99,7 +99,9 @@ def test_the_same_person_can_not_approve(service: Any, people: psycopg.Connectio
 
 
 @pytest.mark.parametrize("actor", ["ann", "nobody", ""])
-def test_people_without_the_role_take_no_part(service: Any, actor: str) -> None:
+def test_people_without_the_role_cannot_request_or_decide_a_review(
+    service: Any, actor: str
+) -> None:
     errors = import_module("ledger.kernel.errors")
 
     with pytest.raises(errors.ServiceError, match="with one of the roles analyst"):
@@ -148,7 +150,9 @@ def test_one_more_key_lapses_the_approval(service: Any, sinks: psycopg.Connectio
     assert approval(sinks).keys == KEYS
 
 
-def test_an_accepted_growth_is_a_limit(service: Any, sinks: psycopg.Connection) -> None:
+def test_an_approval_allows_no_more_new_keys_than_its_growth(
+    service: Any, sinks: psycopg.Connection
+) -> None:
     service.decide_review(request(service), decision(service, growth=1), actor="olga")
     one_more = comparison(*KEYS, ("price", "L1|SOAP"))
     two_more = comparison(*KEYS, ("price", "L1|SOAP"), ("price", "L1|OIL"))
@@ -225,7 +229,9 @@ def test_a_second_factor_is_asked_and_a_wrong_or_unreadable_one_refused(
     assert "was encrypted with another secret key; nothing was written" in str(unreadable.exception)
 
 
-def test_the_sinks_write_no_verdict_but_a_lapse(service: Any, sinks: psycopg.Connection) -> None:
+def test_the_sink_role_can_write_only_lapse_verdicts(
+    service: Any, sinks: psycopg.Connection
+) -> None:
     review = request(service)
 
     with pytest.raises(psycopg.errors.InsufficientPrivilege, match="may let a review lapse"):
@@ -259,7 +265,9 @@ def test_approving_needs_the_password_of_the_named_person(command: Any, service:
 
 
 @pytest.mark.parametrize("typed", ["", "\n"])
-def test_a_missing_password_is_not_a_wrong_one(command: Any, service: Any, typed: str) -> None:
+def test_a_missing_password_is_reported_as_missing_and_not_as_wrong(
+    command: Any, service: Any, typed: str
+) -> None:
     request(service)
 
     refused = str(command("approve", DIGEST, "--by", "olga", typed=typed).exception)
@@ -296,7 +304,7 @@ def test_an_unknown_digest_is_refused_before_a_password_is_asked(command: Any) -
         assert problem in str(refused.exception)
 
 
-def test_guessing_on_the_command_line_is_limited(command: Any, service: Any) -> None:
+def test_password_attempts_on_the_command_line_are_limited(command: Any, service: Any) -> None:
     request(service)
 
     answers = [

@@ -127,14 +127,14 @@ def test_the_approval_of_the_deciding_revision_is_not_withdrawn(
     assert service.withdraw_review(found, "x", actor="ada").verdict == "withdrawn"
 
 
-def test_the_sinks_withdraw_nothing(service: Any, sinks: psycopg.Connection) -> None:
+def test_the_sink_role_cannot_withdraw_an_approval(service: Any, sinks: psycopg.Connection) -> None:
     found = approved(service)
 
     with pytest.raises(psycopg.errors.InsufficientPrivilege, match="may let a review lapse"):
         sinks.execute(WITHDRAW, (found.id, "ada"))
 
 
-def test_an_open_review_keeps_its_number_from_other_rules(
+def test_an_open_review_reserves_its_revision_number_for_its_rules(
     service: Any, sinks: psycopg.Connection
 ) -> None:
     errors = import_module("ledger.kernel.errors")
@@ -182,7 +182,7 @@ def test_an_approval_is_withdrawn_on_the_command_line(
     assert "inventory backfill cutover" not in done.stdout
 
 
-def test_a_run_of_other_rules_than_the_state_of_its_number_is_not_reviewed(
+def test_a_run_whose_rules_differ_from_its_revisions_state_is_not_reviewed(
     sinks: psycopg.Connection,
     server: Server,
     database: str,
@@ -221,7 +221,7 @@ def switch_with(settings: Connections, agreed: Any) -> None:
     _switch_now(settings, change, cast("Decisions", None), frozenset(), agreed)
 
 
-def test_a_switch_refuses_an_approval_that_was_given_again_with_another_growth(
+def test_a_switch_refuses_an_approval_replaced_by_one_with_another_growth(
     service: Any, sinks: psycopg.Connection, settings: Connections
 ) -> None:
     review = service.decide_review(request(service), decision(service, growth=9), actor="olga")

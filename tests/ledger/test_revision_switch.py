@@ -75,7 +75,7 @@ def test_a_new_installation_follows_the_first_revision_that_starts(
     assert recorded_revision(sinks) == 4
 
 
-def test_of_two_revisions_that_start_at_once_the_first_recorded_one_decides(
+def test_when_two_revisions_start_at_once_the_first_recorded_one_decides(
     ledger: psycopg.Connection, server: Server, database: str
 ) -> None:
     def start(revision: int) -> int:
@@ -98,7 +98,9 @@ def test_of_two_revisions_that_start_at_once_the_first_recorded_one_decides(
     assert ledger.execute("SELECT count(*) FROM app.revision_switch").fetchone() == (1,)
 
 
-def test_a_switch_is_refused_when_somebody_else_has_switched(sinks: psycopg.Connection) -> None:
+def test_a_switch_from_a_revision_that_no_longer_decides_is_refused(
+    sinks: psycopg.Connection,
+) -> None:
     move(sinks, OURS, None)
     move(sinks, THEIRS, OURS)
 
@@ -111,7 +113,7 @@ def test_a_switch_is_refused_when_somebody_else_has_switched(sinks: psycopg.Conn
     assert recorded_revision(sinks) == THEIRS
 
 
-def test_every_switch_is_kept_with_what_was_known(sinks: psycopg.Connection) -> None:
+def test_every_switch_is_stored_with_its_offsets_and_comparison(sinks: psycopg.Connection) -> None:
     move(sinks, OURS, None)
     move(sinks, THEIRS, OURS)
     move(sinks, OURS, THEIRS)
@@ -127,7 +129,7 @@ def test_every_switch_is_kept_with_what_was_known(sinks: psycopg.Connection) -> 
         sinks.execute("DELETE FROM app.revision_switch")
 
 
-def test_the_way_back_is_taken_once(sinks: psycopg.Connection) -> None:
+def test_a_rollback_is_possible_only_once(sinks: psycopg.Connection) -> None:
     move(sinks, OURS, None)
     assert former_revision(sinks) is None
     move(sinks, THEIRS, OURS)
@@ -139,7 +141,7 @@ def test_the_way_back_is_taken_once(sinks: psycopg.Connection) -> None:
     assert former_revision(sinks) is None
 
 
-def test_a_switch_waits_for_who_acts_on_the_former_revision(
+def test_a_switch_waits_for_transactions_of_the_former_revision(
     sinks: psycopg.Connection, server: Server, database: str
 ) -> None:
     move(sinks, OURS, None)
@@ -166,7 +168,7 @@ def test_a_switch_waits_for_who_acts_on_the_former_revision(
         hold_active(sinks, OURS)
 
 
-def test_the_actuator_reads_what_the_deciding_revision_writes(sinks: psycopg.Connection) -> None:
+def test_the_actuator_reads_the_topics_of_the_deciding_revision(sinks: psycopg.Connection) -> None:
     actuator = Actuator()
 
     assert actuator.topics(sinks) == (REORDER_EVENTS, PRICE_EVENTS)
@@ -176,7 +178,7 @@ def test_the_actuator_reads_what_the_deciding_revision_writes(sinks: psycopg.Con
     assert actuator.topics(sinks) == (other.reorder_events, other.price_events)
 
 
-def test_the_actuator_proposes_nothing_of_a_revision_that_decides_no_more(
+def test_the_actuator_writes_no_proposals_of_a_former_revision(
     sinks: psycopg.Connection,
 ) -> None:
     actuator = Actuator()
@@ -190,7 +192,7 @@ def test_the_actuator_proposes_nothing_of_a_revision_that_decides_no_more(
     assert sinks.execute("SELECT count(*) FROM read_model.sink_position").fetchone() == (0,)
 
 
-def test_the_actuator_leaves_out_what_other_rules_wrote_into_its_topic(
+def test_the_actuator_skips_records_that_another_revision_wrote_to_its_topic(
     sinks: psycopg.Connection,
 ) -> None:
     actuator = Actuator()
@@ -208,7 +210,9 @@ def test_the_actuator_leaves_out_what_other_rules_wrote_into_its_topic(
     assert [row[0] for row in needs(sinks)] == ["R:L|B:1-10"]
 
 
-def test_after_a_switch_exactly_the_needs_of_the_new_rules_stand(sinks: psycopg.Connection) -> None:
+def test_after_a_switch_only_proposals_of_the_new_revision_are_open(
+    sinks: psycopg.Connection,
+) -> None:
     both, earlier, only_former = "L|A", "L|B", "L|C"
     former = [
         need(both, 10, by=OURS, revision=5),
@@ -241,7 +245,7 @@ def test_after_a_switch_exactly_the_needs_of_the_new_rules_stand(sinks: psycopg.
     ]
 
 
-def test_a_way_back_restores_the_needs_of_the_former_rules(sinks: psycopg.Connection) -> None:
+def test_a_rollback_restores_the_needs_of_the_former_revision(sinks: psycopg.Connection) -> None:
     propose(sinks, [need("L|A", 10, by=OURS, revision=5)], [])
     with sinks.transaction():
         propose_only(sinks, [need("L|A", 10, by=THEIRS, revision=9, quantity_units=30)], [])
@@ -252,7 +256,9 @@ def test_a_way_back_restores_the_needs_of_the_former_rules(sinks: psycopg.Connec
     assert needs(sinks) == [("R:L|A:1-10", "open", 24, OURS)]
 
 
-def test_a_way_back_opens_needs_that_the_other_rules_never_had(sinks: psycopg.Connection) -> None:
+def test_a_rollback_reopens_needs_that_the_other_revision_never_had(
+    sinks: psycopg.Connection,
+) -> None:
     ours = [need("L|A", 10, by=OURS, revision=5)], [offer("L|A", 3, by=OURS)]
     propose(sinks, *ours)
     with sinks.transaction():
@@ -270,7 +276,7 @@ def test_a_way_back_opens_needs_that_the_other_rules_never_had(sinks: psycopg.Co
     ]
 
 
-def test_a_final_word_stands_whatever_revision_decides(sinks: psycopg.Connection) -> None:
+def test_a_revision_switch_leaves_an_approved_need_unchanged(sinks: psycopg.Connection) -> None:
     propose(sinks, [need("L|A", 10, by=OURS)], [])
     sinks.execute("UPDATE app.reorder_proposal SET decided_action = 'approve'")
 
@@ -280,7 +286,7 @@ def test_a_final_word_stands_whatever_revision_decides(sinks: psycopg.Connection
     assert needs(sinks) == [("R:L|A:1-10", "open", 24, OURS)]
 
 
-def test_rules_are_not_changed_while_an_approved_order_is_on_its_way(
+def test_a_switch_is_refused_while_an_approved_order_is_in_flight(
     sinks: psycopg.Connection,
 ) -> None:
     propose(sinks, [need("L|A", 10, by=OURS)], [])
@@ -300,7 +306,9 @@ def test_rules_are_not_changed_while_an_approved_order_is_on_its_way(
     ]
 
 
-def test_an_order_that_the_new_rules_know_is_accepted(sinks: psycopg.Connection) -> None:
+def test_a_switch_accepts_approved_orders_that_the_new_revision_has_processed(
+    sinks: psycopg.Connection,
+) -> None:
     """The former revision's workers have ended, so no event of theirs reports the acceptance."""
     propose(sinks, [need("L|A", 10, by=OURS), need("L|B", 10, by=OURS)], [])
     sinks.execute(

@@ -70,7 +70,7 @@ FORBIDDEN = {
 }
 
 
-def test_the_page_shows_the_rights_of_every_table(ledger: psycopg.Connection) -> None:
+def test_the_security_page_lists_the_rights_of_every_table(ledger: psycopg.Connection) -> None:
     found, expected = rights.granted(ledger), rights.documented()
 
     wrong = [
@@ -103,7 +103,7 @@ def test_postgres_refuses_what_a_role_may_not_do(
         ("shipment_line", "received", "planned"),
     ],
 )
-def test_only_a_row_that_was_not_sent_is_deleted(
+def test_only_unsent_order_and_shipment_lines_can_be_deleted(
     ledger: psycopg.Connection, till: psycopg.Connection, table: str, sent: str, open_row: str
 ) -> None:
     stays, goes = write(ledger, table), write(ledger, table)

@@ -65,7 +65,7 @@ def test_a_sale_that_a_till_sends_twice_is_refused(ledger: psycopg.Connection) -
         ("occurred_at", datetime(2026, 1, 1)),  # noqa: DTZ001 -- a time without a zone is the case
     ],
 )
-def test_a_forbidden_value_is_named_with_its_rule(
+def test_a_sale_with_a_forbidden_value_is_refused_with_its_field(
     ledger: psycopg.Connection, field: str, value: object
 ) -> None:
     given: dict[str, Any] = {
@@ -98,7 +98,9 @@ def test_a_reference_too_long_for_the_index_is_refused(
     assert ledger.execute("SELECT count(*) FROM retail.sale_line").fetchone() == (0,)
 
 
-def test_a_batch_keeps_its_order_and_skips_what_is_there(ledger: psycopg.Connection) -> None:
+def test_a_batch_keeps_its_order_and_skips_sales_recorded_before(
+    ledger: psycopg.Connection,
+) -> None:
     first = services.record_sales([sale(n) for n in range(100)])
     second = services.record_sales([sale(n) for n in range(50, 150)])
 
@@ -169,7 +171,7 @@ def test_an_item_ranged_by_two_calls_at_once_is_counted_once(ledger: psycopg.Con
     assert ledger.execute("SELECT inv_key FROM retail.stock_count").fetchall() == [("L|S",)]
 
 
-def test_an_item_ranged_uncounted_has_no_count(ledger: psycopg.Connection) -> None:
+def test_an_item_ranged_without_opening_units_has_no_count(ledger: psycopg.Connection) -> None:
     services.range_item(location="L", sku="S", opening_units=None)
 
     assert ledger.execute("SELECT count(*) FROM retail.stock_count").fetchone() == (0,)
@@ -180,7 +182,7 @@ def test_an_unknown_policy_column_is_refused(ledger: psycopg.Connection) -> None
         services.range_item(location="L", sku="S", policy={"pack_size": 6})
 
 
-def test_a_policy_change_reports_and_logs_what_moved(ledger: psycopg.Connection) -> None:
+def test_a_policy_change_returns_and_logs_the_changed_columns(ledger: psycopg.Connection) -> None:
     services.range_item(location="L", sku="S", policy={"pack_units": 6})
 
     moved = services.set_policy(
@@ -214,7 +216,7 @@ def test_a_count_given_twice_with_one_command_is_one_count(ledger: psycopg.Conne
     assert ledger.execute("SELECT count(*) FROM retail.stock_count").fetchone() == (1,)
 
 
-def test_a_count_is_voided_once_and_only_while_it_is_young(ledger: psycopg.Connection) -> None:
+def test_a_count_can_be_voided_once_and_only_within_48_hours(ledger: psycopg.Connection) -> None:
     young = services.approve_count(services.ApproveCount(location="L", sku="S", units=5))
     old = services.approve_count(
         services.ApproveCount(

@@ -47,7 +47,7 @@ def test_hops_advance_by_ten_minutes_and_sessions_end_after_half_an_hour(
 
 
 @pytest.mark.usefixtures("shop")
-def test_the_report_says_from_when_windows_are_known(settings: Connections) -> None:
+def test_the_sales_report_states_since_when_windows_are_known(settings: Connections) -> None:
     report = sales("S", "L", count=1, settings=settings)
 
     text = report.as_text()
@@ -73,6 +73,6 @@ def test_an_item_that_never_sold_has_no_window(
 
 
 @pytest.mark.usefixtures("shop")
-def test_an_unknown_key_is_answered_like_everywhere(settings: Connections) -> None:
+def test_the_sales_report_refuses_an_unknown_location(settings: Connections) -> None:
     with pytest.raises(UnknownItem, match="--location 'X': no such location"):
         sales("S", "X", settings=settings)

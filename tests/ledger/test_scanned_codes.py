@@ -62,7 +62,7 @@ def test_every_form_of_a_code_finds_its_product_first(shop: psycopg.Connection, 
     assert card.sku == "MUG"
 
 
-def test_an_exact_code_is_before_names_and_names_stay(shop: psycopg.Connection) -> None:
+def test_find_lists_an_exact_code_match_before_name_matches(shop: psycopg.Connection) -> None:
     assert found(NUMBER) == ["MUG", "TRAP"]
 
 
@@ -73,7 +73,7 @@ def test_a_similar_or_deactivated_code_finds_nothing(shop: psycopg.Connection, t
     assert exact(text, mine="L") is None
 
 
-def test_a_sku_is_before_a_code(shop: psycopg.Connection) -> None:
+def test_find_lists_a_sku_match_before_a_code_match(shop: psycopg.Connection) -> None:
     put(shop, "retail.product", code=EAN, name="Odd", department="")
 
     assert found(EAN) == [EAN, "MUG"]
@@ -82,7 +82,9 @@ def test_a_sku_is_before_a_code(shop: psycopg.Connection) -> None:
     assert (card.sku, card.matched) == (EAN, None)
 
 
-def test_a_number_of_two_suppliers_shows_both_and_scans_neither(shop: psycopg.Connection) -> None:
+def test_a_code_of_two_suppliers_finds_both_items_but_scans_neither(
+    shop: psycopg.Connection,
+) -> None:
     services.add_reference(DescribeSupplierCode(f"BOLT|{NUMBER}", "BOLT", NUMBER, "LAMP"))
     client: Any = person("associate", "ann", stores=("L",))
 
@@ -101,7 +103,7 @@ def test_a_number_of_two_suppliers_shows_both_and_scans_neither(shop: psycopg.Co
     ],
 )
 @pytest.mark.parametrize("path", ["/find/", "/scan/"])
-def test_a_page_says_why_a_code_finds_nothing(
+def test_find_and_scan_explain_why_a_code_finds_nothing(
     shop: psycopg.Connection, path: str, text: str, sentence: str
 ) -> None:
     client: Any = person("associate", "ann", stores=("L",))
@@ -137,7 +139,7 @@ def test_the_stock_list_finds_codes(shop: psycopg.Connection, path: str) -> None
     assert "/items/L/LAMP" not in page
 
 
-def test_find_and_scan_take_few_statements(shop: psycopg.Connection) -> None:
+def test_find_and_scan_stay_within_the_sql_statement_budget(shop: psycopg.Connection) -> None:
     client = person("associate", "ann", stores=("L",))
 
     taken = [len(statements(client, f"{path}?q={EAN}")) for path in ("/find/", "/scan/")]
@@ -182,7 +184,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("code", "units", "why"), REFUSED)
-def test_a_count_refuses_a_wrong_code_alone(
+def test_a_count_refuses_only_the_wrong_code_of_a_batch(
     shop: psycopg.Connection, code: str, units: int, why: str
 ) -> None:
     scans = [entry("MUG"), entry(code, units), entry(EAN)]
@@ -194,7 +196,9 @@ def test_a_count_refuses_a_wrong_code_alone(
     assert shop.execute("SELECT count(*) FROM app.count_entry").fetchall() == [(2,)]
 
 
-def test_the_browser_reads_what_became_of_its_codes(shop: psycopg.Connection) -> None:
+def test_the_answer_to_scanned_codes_lists_stored_and_refused_entries(
+    shop: psycopg.Connection,
+) -> None:
     client: Any = person("associate", "ann", stores=("L",))
     sheet = sheet_of()
     rows = [
@@ -212,12 +216,12 @@ def test_the_browser_reads_what_became_of_its_codes(shop: psycopg.Connection) ->
         assert [row["id"] for row in answer["refused"]] == [rows[2]["id"]]
 
 
-def test_a_sku_in_lower_case_is_counted_adjusted_and_moved(shop: psycopg.Connection) -> None:
+def test_a_sku_typed_in_lower_case_finds_the_upper_case_item(shop: psycopg.Connection) -> None:
     assert scanned_item("L", "mug") == Scanned("MUG")
     assert typed_sku("L", "mug") == "MUG"
 
 
-def test_a_sku_that_has_lower_case_letters_is_before_the_same_in_upper_case(
+def test_an_exact_lower_case_sku_takes_precedence_over_upper_case(
     shop: psycopg.Connection,
 ) -> None:
     services.range_item(location="L", sku="mug", policy={"supplier": "ACME"})
@@ -225,7 +229,7 @@ def test_a_sku_that_has_lower_case_letters_is_before_the_same_in_upper_case(
     assert scanned_item("L", "mug") == Scanned("mug")
 
 
-def test_lines_of_codes_are_counted_too(shop: psycopg.Connection) -> None:
+def test_pasted_lines_of_codes_are_counted(shop: psycopg.Connection) -> None:
     client: Any = person("associate", "ann", stores=("L",))
     sheet = sheet_of()
     lines = {"command_id": str(uuid4()), "lines": f"{EAN} 4\n{CASE} 1\n4006381333932 1"}
@@ -237,7 +241,9 @@ def test_lines_of_codes_are_counted_too(shop: psycopg.Connection) -> None:
     assert shop.execute("SELECT sum(units)::int FROM app.count_entry").fetchall() == [(16,)]
 
 
-def test_an_adjustment_takes_a_code_of_one_unit(shop: psycopg.Connection) -> None:
+def test_an_adjustment_accepts_a_unit_code_and_refuses_a_case_code(
+    shop: psycopg.Connection,
+) -> None:
     client: Any = person("associate", "ann", stores=("L",))
     form = {"location": "L", "reason": "theft", "quantity_units": 1, "action": "preview"}
 
@@ -261,7 +267,7 @@ def order(shop: psycopg.Connection) -> None:
     write(shop, "purchase_order_line", sku="LAMP", order_ref="PO-9", ordered_units=6)
 
 
-def test_a_delivery_has_the_codes_of_its_lines_and_asks_about_others(
+def test_the_receiving_page_has_the_codes_of_its_lines_and_looks_up_others(
     shop: psycopg.Connection,
 ) -> None:
     order(shop)

@@ -66,7 +66,7 @@ def policy(shop: psycopg.Connection) -> dict[str, tuple[int, int]]:
     return {key: (mean, sd) for key, mean, sd in found}
 
 
-def test_five_receipts_have_the_lead_time_of_the_page(shop: psycopg.Connection) -> None:
+def test_the_lead_time_of_five_receipts_matches_the_documentation(shop: psycopg.Connection) -> None:
     five(shop)
     assert measure("ACME", "L", LATER).lead == LeadTime(5, 600, 178, 500, 900)
 
@@ -93,7 +93,9 @@ def test_refused_goods_are_a_discrepancy_and_no_receipt(shop: psycopg.Connection
     assert found.discrepancy_permille == 500
 
 
-def test_what_is_older_than_180_days_or_elsewhere_does_not_count(shop: psycopg.Connection) -> None:
+def test_old_receipts_and_those_of_other_suppliers_or_locations_do_not_count(
+    shop: psycopg.Connection,
+) -> None:
     delivered(shop, 500)
     delivered(shop, 900, supplier="OTHER")
     delivered(shop, 900, location="M")
@@ -108,7 +110,7 @@ def test_what_is_older_than_180_days_or_elsewhere_does_not_count(shop: psycopg.C
     assert everywhere.receipts == 2
 
 
-def test_fill_counts_settled_lines_only(shop: psycopg.Connection) -> None:
+def test_the_fill_rate_counts_settled_lines_only(shop: psycopg.Connection) -> None:
     delivered(shop, 500)
     delivered(shop, 500, order_units=5, received_units=5)
     delivered(shop, 500, order_units=8, received_units=8, cancelled_units=2)
@@ -124,7 +126,7 @@ def test_fill_counts_settled_lines_only(shop: psycopg.Connection) -> None:
     assert found.fill_permille == 913
 
 
-def test_on_time_is_until_the_end_of_the_due_day(shop: psycopg.Connection) -> None:
+def test_a_receipt_is_on_time_until_the_end_of_the_due_day(shop: psycopg.Connection) -> None:
     midnight = date(2026, 3, 8)
     to_midnight = timedelta(days=5, hours=12) // CENTIDAY
     delivered(shop, to_midnight, due_on=midnight)
@@ -137,14 +139,16 @@ def test_on_time_is_until_the_end_of_the_due_day(shop: psycopg.Connection) -> No
     assert (found.due_receipts, found.on_time_permille) == (3, 666)
 
 
-def test_a_reason_makes_a_discrepancy(shop: psycopg.Connection) -> None:
+def test_a_receipt_with_a_reason_counts_as_a_discrepancy(shop: psycopg.Connection) -> None:
     delivered(shop, 500, discrepancy_reason="short")
     delivered(shop, 500, discrepancy_reason=" ")
     delivered(shop, 500)
     assert measure("ACME", "L", LATER).discrepancy_permille == 333
 
 
-def test_five_receipts_go_into_the_items_of_supplier_and_place(shop: psycopg.Connection) -> None:
+def test_the_lead_time_is_written_to_items_of_that_supplier_and_location(
+    shop: psycopg.Connection,
+) -> None:
     five(shop)
     for sku, place, supplier in (("S", "L", "ACME"), ("T", "L", "OTHER"), ("S", "M", "ACME")):
         write(shop, "item_location", sku=sku, location=place, supplier=supplier, recorded_at=NOON)
@@ -159,7 +163,7 @@ def test_five_receipts_go_into_the_items_of_supplier_and_place(shop: psycopg.Con
 @pytest.mark.parametrize(
     ("held", "written"), [((600, 178), 0), ((666, 178), 0), ((667, 178), 1), ((600, 200), 1)]
 )
-def test_a_tenth_is_no_change(
+def test_a_lead_time_change_below_a_tenth_is_not_written(
     shop: psycopg.Connection, held: tuple[int, int], written: int
 ) -> None:
     five(shop)
@@ -175,7 +179,7 @@ def test_a_tenth_is_no_change(
     assert policy(shop)["L|S"] == ((600, 178) if written else held)
 
 
-def test_four_receipts_change_nothing_but_have_a_card(shop: psycopg.Connection) -> None:
+def test_four_receipts_change_no_policy_but_have_a_scorecard(shop: psycopg.Connection) -> None:
     for _ in range(4):
         delivered(shop, 500)
     write(shop, "item_location", supplier="ACME", recorded_at=NOON)
@@ -186,7 +190,9 @@ def test_four_receipts_change_nothing_but_have_a_card(shop: psycopg.Connection) 
     assert (card.receipts, card.mean_centidays, card.items_written) == (4, 500, 0)
 
 
-def test_the_job_measures_each_pair_once_a_day(shop: psycopg.Connection) -> None:
+def test_the_scorecard_job_measures_each_supplier_and_location_once_a_day(
+    shop: psycopg.Connection,
+) -> None:
     five(shop)
     write(shop, "item_location", supplier="ACME", recorded_at=NOON)
     assert write_back(at=LATER) == 1
@@ -197,7 +203,7 @@ def test_the_job_measures_each_pair_once_a_day(shop: psycopg.Connection) -> None
     assert policy(shop)["L|S"] == (600, 178)
 
 
-def test_a_stopped_job_goes_on_where_it_was(shop: psycopg.Connection) -> None:
+def test_a_stopped_scorecard_job_resumes_where_it_stopped(shop: psycopg.Connection) -> None:
     for place in ("A", "B", "C"):
         five(shop, location=place)
         write(shop, "item_location", location=place, supplier="ACME", recorded_at=NOON)
@@ -220,7 +226,9 @@ def test_two_jobs_at_once_write_each_item_once(shop: psycopg.Connection) -> None
     assert len(cards("ACME", most=9)) == 1
 
 
-def test_a_supplier_of_old_keeps_an_empty_card(shop: psycopg.Connection) -> None:
+def test_a_supplier_without_recent_receipts_keeps_an_empty_scorecard(
+    shop: psycopg.Connection,
+) -> None:
     five(shop)
     write_back(at=LATER)
     write_back(at=LATER + timedelta(days=400))
@@ -228,7 +236,9 @@ def test_a_supplier_of_old_keeps_an_empty_card(shop: psycopg.Connection) -> None
     assert (card.receipts, card.mean_centidays, card.fill_permille) == (0, None, None)
 
 
-def test_history_that_is_still_being_written_waits(shop: psycopg.Connection) -> None:
+def test_items_with_a_replayed_clock_get_no_scorecard_until_they_are_live(
+    shop: psycopg.Connection,
+) -> None:
     five(shop)
     write(shop, "item_location", supplier="ACME", clock_mode="replayed", recorded_at=NOON)
     assert write_back(at=LATER) == 0
@@ -239,7 +249,7 @@ def test_history_that_is_still_being_written_waits(shop: psycopg.Connection) -> 
     assert write_back(at=LATER) == 1
 
 
-def test_bars_hold_every_receipt() -> None:
+def test_lead_time_bars_include_every_receipt() -> None:
     bars = distribution([0, 99, 100, 250, 9_999])
     assert [bar.receipts for bar in bars[:3]] == [2, 1, 1]
     assert (bars[-1].label, bars[-1].receipts) == ("30 d or more", 1)
@@ -248,7 +258,7 @@ def test_bars_hold_every_receipt() -> None:
     assert distribution([]) == []
 
 
-def test_the_desk_lists_cards_and_opens_them(shop: psycopg.Connection) -> None:
+def test_the_suppliers_page_lists_and_opens_scorecards(shop: psycopg.Connection) -> None:
     setup_test_environment()
     try:
         for place in ("A", "B"):

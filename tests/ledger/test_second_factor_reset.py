@@ -99,7 +99,7 @@ def test_only_an_operator_of_all_stores_resets_a_factor(
     assert "Reset second factor" not in keeper.get("/people/").content.decode()
 
 
-def test_nobody_resets_their_own_factor_or_one_out_of_their_membership(
+def test_a_person_cannot_reset_their_own_factor_or_one_outside_their_stores(
     staff: psycopg.Connection, accounts: Any
 ) -> None:
     operator = person("operator", "olga")
@@ -114,7 +114,7 @@ def test_nobody_resets_their_own_factor_or_one_out_of_their_membership(
     assert factors(staff) == ["ann", "olga"]
 
 
-def test_a_page_from_before_removes_no_newer_factor_and_none_that_is_gone(
+def test_a_stale_page_resets_neither_a_newer_factor_nor_a_removed_one(
     staff: psycopg.Connection, accounts: Any
 ) -> None:
     operator = person("operator", "otto")
@@ -130,7 +130,9 @@ def test_a_page_from_before_removes_no_newer_factor_and_none_that_is_gone(
     assert reset(operator, old | {"shown_factor": ""}) == 409
 
 
-def test_a_factor_that_no_key_opens_is_reset_too(staff: psycopg.Connection, accounts: Any) -> None:
+def test_a_factor_that_cannot_be_decrypted_can_be_reset(
+    staff: psycopg.Connection, accounts: Any
+) -> None:
     enrolled(client(), "ann")
     person("operator", "otto")
     with override_settings(SECRET_KEY="another key of this server, set later"):  # noqa: S106 -- of this test

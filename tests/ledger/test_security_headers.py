@@ -15,7 +15,7 @@ NONE = {"Access-Control-Allow-Origin", "Server", "X-Powered-By"}
 @pytest.mark.parametrize(
     "address", ["/", "/login/", "/tasks/", "/no-such-page/", "/account/password/"]
 )
-def test_every_answer_carries_the_headers(ledger: psycopg.Connection, address: str) -> None:
+def test_every_page_has_the_security_headers(ledger: psycopg.Connection, address: str) -> None:
     answer = person("associate").get(address)
 
     assert answer["Content-Type"] == "text/html; charset=utf-8"
@@ -80,7 +80,7 @@ def test_a_search_is_decoded_once_and_is_never_sql(
     assert "<tr data-key" in person("associate").get("/").content.decode()
 
 
-def test_a_post_without_a_token_is_refused(ledger: psycopg.Connection) -> None:
+def test_a_post_without_a_csrf_token_is_refused(ledger: psycopg.Connection) -> None:
     people = import_module("ledger.people")
     user, _ = people.User.objects.get_or_create(username="ann")
     browser = Client(SERVER_NAME="localhost", enforce_csrf_checks=True)
@@ -90,7 +90,7 @@ def test_a_post_without_a_token_is_refused(ledger: psycopg.Connection) -> None:
         assert browser.post(address, {}).status_code == 403
 
 
-def test_logging_out_takes_a_post(ledger: psycopg.Connection) -> None:
+def test_logout_requires_a_post(ledger: psycopg.Connection) -> None:
     browser = person("associate")
 
     assert browser.get("/logout/").status_code == 405
@@ -108,7 +108,7 @@ def test_files_of_the_project_are_not_served(ledger: psycopg.Connection, address
         assert person("operator").get(address).status_code == 404
 
 
-def test_trace_is_not_answered(ledger: psycopg.Connection) -> None:
+def test_a_trace_request_is_refused(ledger: psycopg.Connection) -> None:
     answer = person("associate").trace("/tasks/")
 
     assert answer.status_code in (403, 405)

@@ -45,7 +45,7 @@ def test_extra_units_enter_stock_but_close_no_more_than_is_open(ledger: psycopg.
     assert received(ledger) == [(5, 0, 5), (5, 0, 3), (1, 0, 0)]
 
 
-def test_two_receipts_at_the_same_time_share_what_is_open(ledger: psycopg.Connection) -> None:
+def test_two_receipts_at_the_same_time_share_the_open_units(ledger: psycopg.Connection) -> None:
     line = order(10)
 
     at_the_same_time(
@@ -66,14 +66,14 @@ def test_an_announced_shipment_is_received_once(ledger: psycopg.Connection) -> N
     assert received(ledger) == [(10, 0, 10)]
 
 
-def test_nothing_arrives_for_a_draft(ledger: psycopg.Connection) -> None:
+def test_a_draft_order_cannot_be_received(ledger: psycopg.Connection) -> None:
     line = order(10, status="draft")
 
     with pytest.raises(Conflict, match="draft"):
         services.receive_shipment(purchase_order_line_id=line, delivered=Delivered(1))
 
 
-def test_cancelling_takes_exactly_what_is_still_open(ledger: psycopg.Connection) -> None:
+def test_cancelling_cancels_exactly_the_open_units(ledger: psycopg.Connection) -> None:
     line = order(10)
     services.receive_shipment(purchase_order_line_id=line, delivered=Delivered(7))
 
@@ -121,6 +121,6 @@ def test_the_outgoing_leg_is_not_received(ledger: psycopg.Connection) -> None:
         services.receive_transfer(shipment_line_id=transfer.out_id, delivered=Delivered(6))
 
 
-def test_a_transfer_goes_somewhere_else(ledger: psycopg.Connection) -> None:
+def test_a_transfer_to_its_own_source_is_refused(ledger: psycopg.Connection) -> None:
     with pytest.raises(ServiceError, match="must differ from the location that sends"):
         services.ship_transfer(services.ShipTransfer(services.Route("L", "L", "S", 6)))

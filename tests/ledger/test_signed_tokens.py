@@ -35,7 +35,7 @@ def given(devices: Any) -> str:
     return str(response.cookies[devices.COOKIE].value)
 
 
-def test_a_browser_is_known_by_a_signed_cookie_for_ninety_days(
+def test_a_signed_cookie_identifies_a_browser_for_ninety_days(
     devices: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen = {}
@@ -52,7 +52,7 @@ def test_a_browser_is_known_by_a_signed_cookie_for_ninety_days(
     assert read(devices, changed) is None
 
 
-def test_a_token_of_another_purpose_or_key_is_no_cookie(devices: Any) -> None:
+def test_a_token_of_another_purpose_or_key_is_refused_as_device_cookie(devices: Any) -> None:
     access = import_module("webui.live.access")
     content = {"id": "x", "accounts": [devices._mark("ann")]}
 
@@ -61,7 +61,7 @@ def test_a_token_of_another_purpose_or_key_is_no_cookie(devices: Any) -> None:
     assert read(devices, signing.dumps(content, salt=devices._SALT, key="another")) is None
 
 
-def test_keys_of_a_stream_are_worth_twelve_hours(
+def test_signed_keys_of_a_live_stream_expire_after_twelve_hours(
     ledger: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     access = import_module("webui.live.access")
@@ -81,7 +81,7 @@ def test_keys_of_a_stream_are_worth_twelve_hours(
     assert seen == [200, 403]
 
 
-def test_the_cookie_of_a_browser_goes_to_the_login_only(staff: psycopg.Connection) -> None:
+def test_the_device_cookie_is_sent_to_the_login_only(staff: psycopg.Connection) -> None:
     browser = client()
 
     cookie = log_in(browser).cookies["device"]

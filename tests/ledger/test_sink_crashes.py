@@ -44,7 +44,7 @@ def rows_of(sinks: psycopg.Connection, table: str) -> int:
     ("sink", "record", "table"),
     [(Projector, LEVEL, STOCK), (Actuator, DECISION, PROPOSALS)],
 )
-def test_rows_and_positions_of_a_sink_come_together_or_not_at_all(
+def test_a_sink_commits_rows_and_offsets_together_or_not_at_all(
     sinks: psycopg.Connection, sink: type[Sink], record: SinkRecord, table: str
 ) -> None:
     with pytest.raises(Crash):
@@ -61,7 +61,7 @@ def test_rows_and_positions_of_a_sink_come_together_or_not_at_all(
     ("sink", "record", "table"),
     [(Projector, LEVEL, STOCK), (Actuator, DECISION, PROPOSALS)],
 )
-def test_a_batch_that_comes_again_changes_nothing(
+def test_a_sink_that_writes_a_batch_again_changes_nothing(
     sinks: psycopg.Connection, sink: type[Sink], record: SinkRecord, table: str
 ) -> None:
     attempt(sinks, sink(), [record], dies=False)

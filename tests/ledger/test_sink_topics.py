@@ -56,7 +56,7 @@ def source_of(given: list[Mapping[str, str]]) -> Any:
     return SimpleNamespace(start=lambda *arguments: given.append(arguments[-1]), stop=given.clear)
 
 
-def test_a_running_sink_compares_its_topics_and_reads_nothing_without_an_answer(
+def test_a_running_sink_checks_topic_ids_and_stops_reading_without_an_answer(
     sinks: psycopg.Connection,
 ) -> None:
     process, given = _Process(SinkSettings(), Projector()), list[Mapping[str, str]]()
@@ -102,7 +102,7 @@ def test_a_sink_does_not_read_a_recreated_topic(
     assert f"`{repair}`" in str(lost.value)
 
 
-def test_positions_that_a_switch_stores_are_valid_in_the_present_topics(
+def test_offsets_stored_by_a_switch_are_valid_in_recreated_topics(
     sinks: psycopg.Connection, ledger: psycopg.Connection
 ) -> None:
     attempt(sinks, Actuator(), [DECISION], dies=False)
@@ -114,7 +114,7 @@ def test_positions_that_a_switch_stores_are_valid_in_the_present_topics(
     assert read_topic_ids(sinks, Actuator.name) == {REORDER_EVENTS: "second", PRICE_EVENTS: "price"}
 
 
-def test_a_sink_waits_for_an_answer_and_reads_before_a_missing_topic_exists(
+def test_a_sink_waits_for_the_broker_but_starts_without_a_missing_topic(
     sinks: psycopg.Connection,
 ) -> None:
     attempt(sinks, Projector(), [LEVEL], dies=False)  # as the earlier release did, without an id

@@ -48,7 +48,7 @@ def reader(server: Server, database: str, ledger: psycopg.Connection, tmp_path: 
     return Reader(home)
 
 
-def test_the_address_opens_a_session_that_reads_and_writes_nothing(reader: Reader) -> None:
+def test_the_printed_address_opens_a_read_only_session(reader: Reader) -> None:
     address = reader.sql().stdout.strip()
 
     assert json.loads(reader.sql("--json").stdout) == {"address": address}
@@ -88,14 +88,14 @@ def test_json_has_decimals_as_numbers_and_every_column(reader: Reader) -> None:
     assert str(twice).startswith("several columns have the name units: name each with AS")
 
 
-def test_a_long_answer_is_cut_in_the_table_and_whole_in_csv(reader: Reader) -> None:
+def test_a_long_result_is_cut_in_the_table_and_complete_in_csv(reader: Reader) -> None:
     asked = "SELECT generate_series(1, 2500)"
 
     assert "200 rows, the first 200: --csv prints all" in reader.sql(asked).stderr
     assert len(reader.sql(asked, "--csv").stdout.splitlines()) == 2501
 
 
-def test_a_statement_without_rows_and_one_that_is_refused(reader: Reader) -> None:
+def test_sql_reports_an_empty_result_and_a_refused_statement(reader: Reader) -> None:
     refused = reader.sql("SELECT no_such_column FROM sale_line")
 
     assert "0 rows" in reader.sql("SET timezone = 'UTC'").stderr
@@ -104,7 +104,7 @@ def test_a_statement_without_rows_and_one_that_is_refused(reader: Reader) -> Non
     assert problem in str(refused.exception)
 
 
-def test_a_failed_connection_is_reported_as_such(reader: Reader) -> None:
+def test_sql_reports_a_failed_connection_to_postgres(reader: Reader) -> None:
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))  # bound but not listening, so connections are refused
         url = f"postgresql://app_ro@127.0.0.1:{bound.getsockname()[1]}/nowhere"
@@ -117,7 +117,7 @@ def test_a_failed_connection_is_reported_as_such(reader: Reader) -> None:
     assert failed.repair == "inventory restart postgres"
 
 
-def test_everything_that_the_page_of_analysts_names_can_be_read(reader: Reader) -> None:
+def test_all_relations_named_on_the_analyst_page_can_be_read(reader: Reader) -> None:
     page = (PROJECT / "docs" / "roles" / "analyst.md").read_text(encoding="utf-8")
     section = page.split("## Facts in SQL")[1].split("\n## ")[0]
     rows = re.findall(r"^\| (`[^|]+`) \|", section, re.MULTILINE)

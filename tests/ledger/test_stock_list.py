@@ -71,7 +71,7 @@ def listed(path: str = "/") -> str:
     return re.sub(r"\s+", " ", answer.content.decode())
 
 
-def test_the_list_takes_few_statements_however_many_rows_it_shows(
+def test_the_stock_list_needs_few_sql_statements_for_any_number_of_rows(
     ledger: psycopg.Connection,
 ) -> None:
     client, taken = person("associate"), []
@@ -88,7 +88,7 @@ def test_the_list_takes_few_statements_however_many_rows_it_shows(
     assert max(len(found) for found in taken) <= BUDGET, taken[-1]
 
 
-def test_a_waiting_count_makes_no_row_of_an_item_that_is_not_ranged(
+def test_a_draft_count_of_an_unranged_item_adds_no_row_to_the_list(
     ledger: psycopg.Connection,
 ) -> None:
     now = database_now()
@@ -103,7 +103,7 @@ def test_a_waiting_count_makes_no_row_of_an_item_that_is_not_ranged(
     assert "<b>1 item</b> · 0 on hand" in listed()
 
 
-def test_hours_reach_from_a_day_before_the_last_window_edge_to_that_edge(
+def test_hourly_sales_cover_the_24_hours_before_the_last_window_edge(
     ledger: psycopg.Connection,
 ) -> None:
     as_of_us = NOON_US + 123  # shortly after the start of a window
@@ -128,7 +128,7 @@ def test_hours_reach_from_a_day_before_the_last_window_edge_to_that_edge(
     assert sum(hours) == day.hop.units
 
 
-def test_a_row_says_how_long_its_units_last_and_what_it_sold(ledger: psycopg.Connection) -> None:
+def test_a_row_shows_cover_and_sales_of_the_last_24_hours(ledger: psycopg.Connection) -> None:
     level(ledger, replace(state(), demand=Demand(rate_micro=4_000_000)))
     level(ledger, state(sku="T"))
     services.range_item(location="L", sku="T", policy={"initial_rate_micro": 500_000})
@@ -146,7 +146,7 @@ def test_a_row_says_how_long_its_units_last_and_what_it_sold(ledger: psycopg.Con
 
 
 @pytest.mark.parametrize("path", ["/", "/items/L/S?tab=sources"])
-def test_a_price_says_that_it_may_be_newer_than_the_figures(
+def test_a_page_shows_that_a_price_may_be_newer_than_the_stock_figures(
     ledger: psycopg.Connection, path: str
 ) -> None:
     services.range_item(location="L", sku="S")
@@ -160,7 +160,7 @@ def test_a_price_says_that_it_may_be_newer_than_the_figures(
     assert re.search(r'data-key="L\|S"[^>]* data-priced-at="\d{16}"', page)
 
 
-def test_an_item_that_lasts_beyond_a_year_hardly_sells_unless_it_just_sold(
+def test_cover_beyond_a_year_shows_hardly_sells_unless_the_item_just_sold(
     ledger: psycopg.Connection,
 ) -> None:
     for sku, rate_micro in (("S", 27_390), ("T", 27_390), ("U", 27_398)):
@@ -185,7 +185,7 @@ def rows_of(ledger: psycopg.Connection) -> None:
 
 @pytest.mark.parametrize("sign", ["", "-"])
 @pytest.mark.parametrize("column", ["", *ORDERS])
-def test_pages_of_every_order_show_each_row_once_forwards_and_backwards(
+def test_pages_of_every_sort_order_show_each_row_once_in_both_directions(
     ledger: psycopg.Connection, column: str, sign: str
 ) -> None:
     rows_of(ledger)
@@ -246,14 +246,16 @@ def test_headings_sort_and_pages_lead_forward_and_back(ledger: psycopg.Connectio
 
 
 @pytest.mark.parametrize("at", ["", "x", "1" * 30, "-"])
-def test_a_position_that_fits_no_order_is_the_start(ledger: psycopg.Connection, at: str) -> None:
+def test_an_invalid_cursor_shows_the_start_of_the_list(ledger: psycopg.Connection, at: str) -> None:
     level(ledger, state())
 
     assert 'data-key="L|S"' in listed(f"/?sort=on_hand&after={at}~L%7CA")
 
 
 @pytest.mark.parametrize("at", ["", "~", "12~"])
-def test_a_page_before_no_row_is_the_first_one(ledger: psycopg.Connection, at: str) -> None:
+def test_a_before_cursor_without_a_row_shows_the_first_page(
+    ledger: psycopg.Connection, at: str
+) -> None:
     rows_of(ledger)
 
     page = listed(f"/?before={at}")
@@ -262,7 +264,7 @@ def test_a_page_before_no_row_is_the_first_one(ledger: psycopg.Connection, at: s
     assert 'rel="prev"' not in page
 
 
-def test_a_long_list_has_no_sums_and_one_order(
+def test_a_list_beyond_the_row_limit_has_no_totals_and_one_sort_order(
     ledger: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows_of(ledger)
@@ -277,7 +279,7 @@ def test_a_long_list_has_no_sums_and_one_order(
     assert "aria-sort" in listed("/?sort=-on_hand&status=out")
 
 
-def test_a_list_of_fifty_rows_stays_small(ledger: psycopg.Connection) -> None:
+def test_a_list_of_fifty_rows_stays_within_its_size_budget(ledger: psycopg.Connection) -> None:
     rows_of(ledger)
 
     page = listed()

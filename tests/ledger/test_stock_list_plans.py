@@ -193,7 +193,7 @@ def test_a_search_finds_the_same_keys_with_and_without_a_list_of_codes(
 
 
 @pytest.mark.usefixtures("many")
-def test_a_page_searches_once() -> None:
+def test_a_search_adds_only_two_sql_statements_to_the_page() -> None:
     client = person("buyer")
     listed = statements(client, "/")
 

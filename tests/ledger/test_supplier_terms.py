@@ -75,13 +75,13 @@ def test_terms_are_changed_on_the_page_of_the_supplier(ledger: psycopg.Connectio
     assert "Changed: active, minimum order, order days, lead time, email." in text(client.get(PAGE))
 
 
-def test_the_largest_minimum_can_be_typed(ledger: psycopg.Connection) -> None:
+def test_the_largest_minimum_order_can_be_typed(ledger: psycopg.Connection) -> None:
     client = person("buyer")
 
     assert save(client, filled(client, minimum_order="1,000,000,000.00")).status_code == 302
 
 
-def test_the_second_of_two_savers_learns_what_changed_and_keeps_his_input(
+def test_a_stale_form_gets_a_conflict_with_the_changes_and_keeps_its_input(
     ledger: psycopg.Connection,
 ) -> None:
     client = person("buyer")
@@ -109,7 +109,7 @@ def test_the_second_of_two_savers_learns_what_changed_and_keeps_his_input(
     assert terms(ledger)[1] == 2000
 
 
-def test_a_change_by_another_person_is_shown_also_after_a_mistyped_form() -> None:
+def test_a_refused_form_still_detects_a_change_by_another_person() -> None:
     client = person("buyer")
     mistyped = filled(client, minimum_order="x")
     services.set_supplier_terms(
@@ -124,7 +124,7 @@ def test_a_change_by_another_person_is_shown_also_after_a_mistyped_form() -> Non
     assert save(client, corrected | {"command_id": str(uuid4())}).status_code == 409
 
 
-def test_every_changed_term_is_named_as_people_read_it() -> None:
+def test_a_conflict_names_each_changed_term_in_readable_form() -> None:
     services.set_supplier_terms(
         services.SetSupplierTerms(code="ACME", is_active=False, order_days_mask=3, email="x@y.z")
     )
@@ -141,7 +141,7 @@ def test_every_changed_term_is_named_as_people_read_it() -> None:
     )
 
 
-def test_terms_that_nobody_is_known_to_have_changed_are_named_all_the_same(
+def test_a_conflict_names_the_system_if_the_changing_person_is_unknown(
     ledger: psycopg.Connection,
 ) -> None:
     ledger.execute("UPDATE retail.supplier SET lead_time_centidays = 300")
@@ -152,7 +152,7 @@ def test_terms_that_nobody_is_known_to_have_changed_are_named_all_the_same(
         )
 
 
-def test_of_two_who_save_at_the_same_time_one_learns_of_the_other(
+def test_when_three_people_save_terms_at_once_two_get_a_conflict(
     ledger: psycopg.Connection,
 ) -> None:
     outcomes = at_the_same_time(
@@ -190,7 +190,7 @@ def test_a_double_click_changes_terms_once(ledger: psycopg.Connection) -> None:
         ({"command_id": "no"}, 422, "reload it"),
     ],
 )
-def test_terms_that_do_not_fit_are_refused(
+def test_invalid_terms_are_refused(
     ledger: psycopg.Connection, changes: dict[str, str], status: int, rule: str
 ) -> None:
     client = person("buyer")
@@ -203,7 +203,9 @@ def test_terms_that_do_not_fit_are_refused(
     assert terms(ledger) == before
 
 
-def test_days_are_needed_and_stay_as_they_were_typed(ledger: psycopg.Connection) -> None:
+def test_terms_without_an_order_day_are_refused_and_days_stay_unticked(
+    ledger: psycopg.Connection,
+) -> None:
     client = person("buyer")
     fields = filled(client)
     none = {name: value for name, value in fields.items() if not name.startswith("day-")}
@@ -214,7 +216,9 @@ def test_days_are_needed_and_stay_as_they_were_typed(ledger: psycopg.Connection)
     assert "checked> Mon" not in text(answer)
 
 
-def test_who_manages_no_orders_reads_the_terms_only(ledger: psycopg.Connection) -> None:
+def test_an_associate_reads_supplier_terms_but_cannot_change_them(
+    ledger: psycopg.Connection,
+) -> None:
     services.set_supplier_terms(
         services.SetSupplierTerms(code="ACME", minimum_order_minor=5000, order_days_mask=3)
     )

@@ -46,7 +46,9 @@ def lost(inbox: psycopg.Connection, **changes: object) -> str:
     )
 
 
-def test_a_record_is_shown_beside_its_row_and_both_stocks(inbox: psycopg.Connection) -> None:
+def test_a_rejected_record_is_shown_with_its_row_and_both_stock_figures(
+    inbox: psycopg.Connection,
+) -> None:
     record = lost(inbox)
     write(inbox, "stock_count", units=10, occurred_at=NOON - timedelta(days=1), recorded_at=NOON)
     level(inbox, state(stock={"on_hand_units": 10}))
@@ -70,13 +72,13 @@ def test_a_record_is_shown_beside_its_row_and_both_stocks(inbox: psycopg.Connect
         (None, "tombstone"),
     ],
 )
-def test_whatever_came_can_be_looked_at(
+def test_rejected_records_of_any_content_can_be_shown(
     inbox: psycopg.Connection, value: bytes | None, row: str
 ) -> None:
     assert row in preview(rejected(inbox, value=value, key=None)).row
 
 
-def test_the_operator_dismisses_with_a_reason(inbox: psycopg.Connection) -> None:
+def test_an_operator_dismisses_a_rejected_record_with_a_reason(inbox: psycopg.Connection) -> None:
     record = lost(inbox)
     client = person("operator")
     address = f"/system/rejected/{record}/settle"
@@ -93,7 +95,7 @@ def test_the_operator_dismisses_with_a_reason(inbox: psycopg.Connection) -> None
     assert b"dismissed by operator" in again.content
 
 
-def test_analysts_look_and_others_do_not(inbox: psycopg.Connection) -> None:
+def test_analysts_see_rejected_records_but_cannot_settle_them(inbox: psycopg.Connection) -> None:
     record = lost(inbox)
     analyst, buyer = person("analyst"), person("buyer")
     page = analyst.get(f"/system/rejected/{record}")
@@ -103,7 +105,9 @@ def test_analysts_look_and_others_do_not(inbox: psycopg.Connection) -> None:
 
 
 @pytest.mark.parametrize("reason", sorted(WHAT_TO_DO))
-def test_what_a_replay_cannot_help_is_not_sent(inbox: psycopg.Connection, reason: str) -> None:
+def test_a_record_that_a_replay_cannot_repair_is_not_sent(
+    inbox: psycopg.Connection, reason: str
+) -> None:
     fine, record = rejected(inbox), rejected(inbox, id="1-0-8", reason=reason)
 
     with pytest.raises(ServiceError, match=WHAT_TO_DO[reason]):
@@ -134,7 +138,7 @@ def test_settled_records_leave_the_list_and_stay_findable(inbox: psycopg.Connect
     assert waiting() == "1"
 
 
-def test_a_replayed_record_counts_by_what_became_of_the_replay(
+def test_a_replayed_record_is_no_longer_excluded_as_rejected(
     inbox: psycopg.Connection, server: Server, database: str
 ) -> None:
     row = write(inbox, "stock_adjustment", recorded_at=NOON)
@@ -151,7 +155,9 @@ def learnt(days: int, rate: int | None, mad: int | None) -> Demand:
     return Demand(begun=True, observed_days=days, rate_micro=rate, mad_micro=mad)
 
 
-def test_keys_are_counted_by_what_is_known_of_them(inbox: psycopg.Connection) -> None:
+def test_keys_are_counted_by_the_quality_of_their_demand_estimate(
+    inbox: psycopg.Connection,
+) -> None:
     cases = [
         learnt(0, None, None),
         learnt(0, 5, 2),
@@ -221,7 +227,7 @@ def sold_on(inbox: psycopg.Connection, sku: str, days: tuple[int, ...]) -> None:
         ((*range(19), 26), True),  # 26 days over 19 gaps: 1.37
     ],
 )
-def test_a_hint_follows_the_rule(
+def test_a_demand_method_hint_depends_on_gaps_between_selling_days(
     inbox: psycopg.Connection, days: tuple[int, ...], *, has_gaps: bool
 ) -> None:
     for sku, method in (("E", "ewma"), ("T", "tsb")):
@@ -240,7 +246,7 @@ def test_a_hint_follows_the_rule(
         assert counted.intermittent == (2 if has_gaps else 0)
 
 
-def test_the_demand_page_tells_it(inbox: psycopg.Connection) -> None:
+def test_the_demand_page_shows_keys_with_14_days_of_demand(inbox: psycopg.Connection) -> None:
     write(inbox, "item_location", recorded_at=NOON)
     level(inbox, state(demand=learnt(20, 10, 2)))
     page = person("buyer").get("/system/demand/?location=L")
@@ -251,7 +257,7 @@ def test_the_demand_page_tells_it(inbox: psycopg.Connection) -> None:
 @pytest.mark.parametrize(
     ("age", "state"), [(None, "down"), (1, "ok"), (14, "ok"), (30, "slow"), (90, "down")]
 )
-def test_the_chain_says_whether_anything_is_done_by_rule(
+def test_the_chain_derives_the_automation_state_from_its_heartbeat_age(
     inbox: psycopg.Connection, age: int | None, state: str
 ) -> None:
     probes = import_module("webui.desks.system.probes")  # here, because it needs Django set up
@@ -286,7 +292,7 @@ def test_the_chain_names_a_worker_with_a_malformed_address(url: str) -> None:
         ),
     ],
 )
-def test_the_chain_says_why_the_capture_is_not_repaired(
+def test_the_chain_shows_why_capture_is_not_repaired(
     inbox: psycopg.Connection, detail: str, said: str
 ) -> None:
     probes = import_module("webui.desks.system.probes")
@@ -313,7 +319,7 @@ def no_broker(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
         yield import_module("webui.desks.system.probes")
 
 
-def test_without_a_broker_the_chain_shows_what_is_known_without_it(
+def test_the_chain_shows_the_read_model_age_without_a_broker(
     inbox: psycopg.Connection, no_broker: ModuleType
 ) -> None:
     inbox.execute(

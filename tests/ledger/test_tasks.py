@@ -34,7 +34,7 @@ def inbox(ledger: psycopg.Connection) -> psycopg.Connection:
 
 
 @pytest.mark.domain("8 negative stock")
-def test_stock_below_zero_is_negative_once_somebody_counted(inbox: psycopg.Connection) -> None:
+def test_stock_below_zero_opens_a_task_only_after_a_count(inbox: psycopg.Connection) -> None:
     level(inbox, state(stock={"on_hand_units": 0}))
     assert not is_open(inbox, "negative_stock")
 
@@ -52,7 +52,7 @@ def test_stock_below_zero_is_negative_once_somebody_counted(inbox: psycopg.Conne
 
 
 @pytest.mark.domain("8 not counted")
-def test_an_active_item_without_a_count_is_to_be_counted(inbox: psycopg.Connection) -> None:
+def test_an_active_item_without_a_count_opens_a_not_counted_task(inbox: psycopg.Connection) -> None:
     level(inbox, state(stock={"opening_count": None}))
     assert is_open(inbox, "not_counted")
     level(inbox, state())
@@ -61,7 +61,9 @@ def test_an_active_item_without_a_count_is_to_be_counted(inbox: psycopg.Connecti
     assert not is_open(inbox, "not_counted")
 
 
-def test_a_count_that_is_on_its_way_is_waited_for(inbox: psycopg.Connection) -> None:
+def test_a_count_recorded_within_a_minute_delays_the_not_counted_task(
+    inbox: psycopg.Connection,
+) -> None:
     level(inbox, state(stock={"opening_count": None}))
     write(inbox, "stock_count", recorded_at=NOON - timedelta(seconds=60))
     assert is_open(inbox, "not_counted")
@@ -70,7 +72,7 @@ def test_a_count_that_is_on_its_way_is_waited_for(inbox: psycopg.Connection) -> 
 
 
 @pytest.mark.domain("8 unknown item")
-def test_facts_without_an_item_are_an_unknown_item(inbox: psycopg.Connection) -> None:
+def test_facts_without_an_item_open_an_unknown_item_task(inbox: psycopg.Connection) -> None:
     level(inbox, state(policy=None, stock={"opening_count": None}))
     write(inbox, "sale_line", recorded_at=NOON)
     assert is_open(inbox, "unknown_item")
@@ -100,7 +102,7 @@ def test_facts_without_an_item_are_an_unknown_item(inbox: psycopg.Connection) ->
         ),
     ],
 )
-def test_an_unknown_item_whose_facts_were_taken_back_is_no_task_and_no_row_any_more(
+def test_an_unknown_item_whose_facts_were_undone_has_no_task_and_no_row(
     inbox: psycopg.Connection, table: str, fact: dict[str, object], taken_back: str
 ) -> None:
     def found() -> tuple[bool, int]:
@@ -115,7 +117,7 @@ def test_an_unknown_item_whose_facts_were_taken_back_is_no_task_and_no_row_any_m
     assert found() == (False, 0)
 
 
-def test_an_order_of_which_a_unit_still_comes_keeps_an_item_unknown(
+def test_an_order_with_one_open_unit_keeps_the_unknown_item_task_open(
     inbox: psycopg.Connection,
 ) -> None:
     level(inbox, state(policy=None, stock={"opening_count": None}))
@@ -125,7 +127,9 @@ def test_an_order_of_which_a_unit_still_comes_keeps_an_item_unknown(
 
 @pytest.mark.domain("8 held at zero")
 @pytest.mark.parametrize("held", ["held-snoozed", "held-rejected", "held-short"])
-def test_a_hold_with_nothing_to_sell_is_told(inbox: psycopg.Connection, held: str) -> None:
+def test_a_held_need_with_nothing_to_sell_opens_a_task(
+    inbox: psycopg.Connection, held: str
+) -> None:
     episode = Episode(state=held, until_us=NOON_US)
     level(inbox, state(episode=episode, policy=policy(allocated_units=9)))
     assert not is_open(inbox, "held_at_zero")
@@ -137,7 +141,7 @@ def test_a_hold_with_nothing_to_sell_is_told(inbox: psycopg.Connection, held: st
 
 @pytest.mark.domain("8 negative bucket")
 @pytest.mark.parametrize("bucket", ["on_order_units", "unavailable_units"])
-def test_a_bucket_below_zero_is_told(inbox: psycopg.Connection, bucket: str) -> None:
+def test_a_stock_bucket_below_zero_opens_a_task(inbox: psycopg.Connection, bucket: str) -> None:
     level(inbox, state(stock={bucket: 0}))
     assert not is_open(inbox, "negative_bucket")
     level(inbox, state(stock={bucket: -1}))
@@ -149,7 +153,7 @@ def test_a_bucket_below_zero_is_told(inbox: psycopg.Connection, bucket: str) -> 
     ("cost", "margin", "tax"),
     [(333, 250, 700), (1000, 0, 0), (500, 200, 2000), (999_999_999, 999, 2500), (1, 1, 1)],
 )
-def test_a_price_below_the_floor_of_the_rule_is_told(
+def test_a_price_below_its_floor_opens_a_task(
     inbox: psycopg.Connection, cost: int, margin: int, tax: int
 ) -> None:
     lowest = min(floor_minor(cost, margin, tax), 1_000_000_000)
@@ -172,7 +176,7 @@ def test_a_price_below_the_floor_of_the_rule_is_told(
     assert not is_open(inbox, "floor_breached")
 
 
-def test_a_price_that_is_in_force_by_now_mends_a_breached_floor(inbox: psycopg.Connection) -> None:
+def test_a_higher_price_in_force_clears_a_floor_breached_task(inbox: psycopg.Connection) -> None:
     write(
         inbox,
         "item_location",
@@ -211,7 +215,7 @@ def order(inbox: psycopg.Connection, **changes: object) -> int:
 
 
 @pytest.mark.domain("8 overdue receipt")
-def test_open_units_a_day_past_due_are_overdue(inbox: psycopg.Connection) -> None:
+def test_open_units_are_overdue_from_midnight_after_the_due_day(inbox: psycopg.Connection) -> None:
     order(inbox)
     midnight = NOON + timedelta(hours=12)
 
@@ -233,7 +237,7 @@ def test_open_units_a_day_past_due_are_overdue(inbox: psycopg.Connection) -> Non
         {"due_on": None},
     ],
 )
-def test_what_is_cancelled_or_due_later_is_not_overdue(
+def test_closed_draft_undated_or_later_orders_are_not_overdue(
     inbox: psycopg.Connection, change: dict[str, object]
 ) -> None:
     order(inbox, **change)
@@ -311,7 +315,7 @@ def test_a_transfer_without_a_due_day_is_due_after_its_lead_time(inbox: psycopg.
 
 
 @pytest.mark.domain("8 stuck signal")
-def test_a_proposal_without_a_word_for_a_day_is_stuck(inbox: psycopg.Connection) -> None:
+def test_a_proposal_without_a_decision_for_a_day_is_stuck(inbox: psycopg.Connection) -> None:
     reorder_proposal(inbox, opened_at=NOON)
     day = NOON + timedelta(days=1)
 
@@ -326,7 +330,7 @@ def test_a_proposal_without_a_word_for_a_day_is_stuck(inbox: psycopg.Connection)
     assert not is_open(inbox, "stuck_signal", day + timedelta(days=9))
 
 
-def test_a_resumed_proposal_has_another_day(inbox: psycopg.Connection) -> None:
+def test_a_resumed_proposal_is_stuck_a_day_after_its_resumption(inbox: psycopg.Connection) -> None:
     at = NOON + timedelta(hours=20)
     reorder_proposal(inbox, opened_at=NOON, decided_action="resume", decided_at=at)
     assert not is_open(inbox, "stuck_signal", NOON + timedelta(days=1))
@@ -334,7 +338,7 @@ def test_a_resumed_proposal_has_another_day(inbox: psycopg.Connection) -> None:
 
 
 @pytest.mark.parametrize(("until_days", "end_days"), [(3, 3), (30, 5), (None, 5)])
-def test_a_need_has_another_day_when_its_snooze_ends(
+def test_a_snoozed_need_is_stuck_a_day_after_its_snooze_ends(
     inbox: psycopg.Connection, until_days: int | None, end_days: int
 ) -> None:
     """A snooze ends at `until_at`, or with the need's next event if that comes first."""
@@ -362,7 +366,7 @@ def test_a_need_has_another_day_when_its_snooze_ends(
 
 @pytest.mark.domain("8 stuck signal")
 @pytest.mark.parametrize("side", ["reorder", "price"])
-def test_a_decision_without_its_proposal_for_a_minute_is_told(
+def test_a_decision_without_its_proposal_for_a_minute_opens_a_task(
     inbox: psycopg.Connection, side: str
 ) -> None:
     if side == "reorder":
@@ -379,7 +383,7 @@ def test_a_decision_without_its_proposal_for_a_minute_is_told(
     assert not is_open(inbox, "missing_proposal", NOON + timedelta(seconds=61))
 
 
-def test_a_decision_that_comes_within_a_minute_is_never_told(inbox: psycopg.Connection) -> None:
+def test_a_proposal_missing_for_less_than_a_minute_opens_no_task(inbox: psycopg.Connection) -> None:
     found = state(episode=Episode(state="open", id=ReorderId("R:L|S:1-2")))
     level(inbox, found)
     look("missing_proposal", NOON)

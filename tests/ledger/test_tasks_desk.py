@@ -91,7 +91,7 @@ def one_of_each(inbox: psycopg.Connection) -> None:
 
 
 @pytest.mark.parametrize("role", ["associate", "manager", "buyer", "pricing", "operator"])
-def test_every_kind_says_its_numbers_and_leads_to_an_open_door(
+def test_every_task_kind_shows_its_numbers_and_links_to_a_permitted_page(
     inbox: psycopg.Connection, role: str
 ) -> None:
     assert NUMBERS.keys() == {kind.name for kind in KINDS}
@@ -151,14 +151,14 @@ def test_the_task_of_a_rejected_record_names_its_item(inbox: psycopg.Connection)
         ("held-short", "the need is ordered with fewer units than it asked for."),
     ],
 )
-def test_a_held_need_is_named_by_its_decision(hold: str, words: str) -> None:
+def test_a_held_at_zero_task_names_the_decision_that_holds_the_need(hold: str, words: str) -> None:
     kinds = import_module("webui.desks.tasks.kinds").KINDS  # here, because it needs Django set up
     numbers = NUMBERS["held_at_zero"] | {"hold": hold}
 
     assert kinds["held_at_zero"].describe(numbers).endswith(words)
 
 
-def test_a_shelf_that_is_suspect_within_the_hour_says_minutes() -> None:
+def test_a_phantom_task_of_less_than_an_hour_shows_minutes() -> None:
     kinds = import_module("webui.desks.tasks.kinds").KINDS  # here, because it needs Django set up
     numbers = NUMBERS["phantom_suspect"] | {"quiet_windows": 5}
 
@@ -195,7 +195,7 @@ def test_a_persons_own_tasks_come_first(
     assert len(every) == 6
 
 
-def test_the_address_narrows_by_kind_and_location(inbox: psycopg.Connection) -> None:
+def test_the_task_list_filters_by_kind_and_location(inbox: psycopg.Connection) -> None:
     for location in ("A", "B"):
         put(
             inbox,
@@ -218,13 +218,13 @@ def test_the_address_narrows_by_kind_and_location(inbox: psycopg.Connection) -> 
     assert "/items/B/S" not in page
 
 
-def test_an_empty_desk_says_how_tasks_come(inbox: psycopg.Connection) -> None:
+def test_an_empty_task_list_explains_how_tasks_appear(inbox: psycopg.Connection) -> None:
     page = person("buyer").get("/tasks/").content.decode()
     assert "A task appears here by itself" in page
     assert "The pipeline is behind" in page
 
 
-def test_a_kind_with_many_tasks_hides_no_other(inbox: psycopg.Connection) -> None:
+def test_a_kind_with_many_tasks_does_not_hide_other_kinds(inbox: psycopg.Connection) -> None:
     for number in range(30):
         level(inbox, state(sku=f"N{number}", stock={"opening_count": None}))
     level(inbox, state(sku="NEG", stock={"on_hand_units": -1}))
@@ -251,7 +251,7 @@ def variance(inbox: psycopg.Connection) -> int:
     return int(open_tasks(inbox)[0]["id"])
 
 
-def test_an_acknowledged_difference_stays_away(inbox: psycopg.Connection) -> None:
+def test_an_acknowledged_count_difference_does_not_reopen(inbox: psycopg.Connection) -> None:
     task = variance(inbox)
     client = person("manager")
 
@@ -264,7 +264,7 @@ def test_an_acknowledged_difference_stays_away(inbox: psycopg.Connection) -> Non
     assert logged == [("manager", "acknowledge_variance")]
 
 
-def test_a_difference_that_moved_is_not_acknowledged(inbox: psycopg.Connection) -> None:
+def test_a_count_difference_that_changed_is_not_acknowledged(inbox: psycopg.Connection) -> None:
     task = variance(inbox)
     answer = person("manager").post("/tasks/acknowledge", form(task, -5, action="acknowledge"))
     assert answer.status_code == 409
@@ -272,19 +272,23 @@ def test_a_difference_that_moved_is_not_acknowledged(inbox: psycopg.Connection) 
     assert len(open_tasks(inbox)) == 1
 
 
-def test_who_counted_does_not_acknowledge(inbox: psycopg.Connection) -> None:
+def test_the_person_who_counted_cannot_acknowledge_the_difference(
+    inbox: psycopg.Connection,
+) -> None:
     task = variance(inbox)
     with pytest.raises(ServiceError, match="another person"):
         acknowledge_variance(task_id=task, shown_variance_units=-3, actor="ann")
     assert b"Acknowledge " not in person("manager", "ann").get("/tasks/").content
 
 
-def test_only_a_manager_acknowledges(inbox: psycopg.Connection) -> None:
+def test_only_a_manager_acknowledges_a_count_difference(inbox: psycopg.Connection) -> None:
     task = variance(inbox)
     assert person("associate").post("/tasks/acknowledge", form(task, -3)).status_code == 403
 
 
-def test_of_two_managers_one_acknowledges(inbox: psycopg.Connection) -> None:
+def test_when_two_managers_acknowledge_at_once_one_gets_a_conflict(
+    inbox: psycopg.Connection,
+) -> None:
     task = variance(inbox)
 
     done = at_the_same_time(
@@ -299,7 +303,7 @@ def test_of_two_managers_one_acknowledges(inbox: psycopg.Connection) -> None:
     assert sorted(type(one).__name__ for one in done) == ["Conflict", "int"]
 
 
-def test_a_double_click_acknowledges_once(inbox: psycopg.Connection) -> None:
+def test_a_double_click_acknowledges_a_difference_once(inbox: psycopg.Connection) -> None:
     task, command = variance(inbox), uuid4()
     for _ in range(2):
         done = acknowledge_variance(
@@ -308,7 +312,7 @@ def test_a_double_click_acknowledges_once(inbox: psycopg.Connection) -> None:
         assert done == -3
 
 
-def test_no_other_task_is_acknowledged(inbox: psycopg.Connection) -> None:
+def test_only_count_difference_tasks_can_be_acknowledged(inbox: psycopg.Connection) -> None:
     level(inbox, state(demand=Demand(), policy=policy(), stock={"on_hand_units": -3}))
     look("negative_stock")
     task = open_tasks(inbox)[0]["id"]

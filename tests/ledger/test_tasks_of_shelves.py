@@ -61,7 +61,7 @@ def ranged(inbox: psycopg.Connection, **columns: object) -> None:
         (9_007_199_254_740_991, 9_007_199_254_740_991, 1, True),
     ],
 )
-def test_a_shelf_is_suspect_from_the_threshold_on(
+def test_a_shelf_is_a_phantom_suspect_from_the_threshold_on(
     inbox: psycopg.Connection, quiet: int, rate_micro: int, windows: int, *, is_suspect: bool
 ) -> None:
     ranged(inbox)
@@ -71,7 +71,7 @@ def test_a_shelf_is_suspect_from_the_threshold_on(
 
 
 @pytest.mark.parametrize(("days", "is_suspect"), [(3, False), (4, True)])
-def test_a_count_answers_the_quiet_windows_before_it(
+def test_quiet_windows_before_a_count_do_not_make_a_shelf_suspect(
     inbox: psycopg.Connection, days: int, *, is_suspect: bool
 ) -> None:
     ranged(inbox)
@@ -81,7 +81,7 @@ def test_a_count_answers_the_quiet_windows_before_it(
     assert is_open(inbox, "phantom_suspect") is is_suspect
 
 
-def test_a_suspect_shelf_has_its_numbers_and_is_for_store_staff(inbox: psycopg.Connection) -> None:
+def test_a_phantom_task_has_its_numbers_and_is_for_store_staff(inbox: psycopg.Connection) -> None:
     ranged(inbox)
     level(inbox, unsold_state(166))
     look("phantom_suspect")
@@ -126,7 +126,7 @@ def sold_at(inbox: psycopg.Connection, start_us: int, units: int = 1) -> None:
     )
 
 
-def test_a_sale_of_a_day_that_is_not_complete_clears_a_suspicion(inbox: psycopg.Connection) -> None:
+def test_a_sale_of_today_clears_a_phantom_suspicion(inbox: psycopg.Connection) -> None:
     ranged(inbox)
     level(inbox, unsold_state(166))
     today = NOON_US // DAY_US * DAY_US
@@ -138,7 +138,9 @@ def test_a_sale_of_a_day_that_is_not_complete_clears_a_suspicion(inbox: psycopg.
     assert not is_open(inbox, "phantom_suspect")
 
 
-def test_yesterday_is_open_until_its_grace_is_over(inbox: psycopg.Connection) -> None:
+def test_a_sale_of_yesterday_clears_a_suspicion_until_the_grace_ends(
+    inbox: psycopg.Connection,
+) -> None:
     ranged(inbox)
     midnight = NOON_US // DAY_US * DAY_US
     sold_at(inbox, midnight - WINDOW_US)
@@ -195,7 +197,7 @@ def test_false_alarms_lock_their_items_in_the_order_of_approvals(
     assert inbox.execute(changed).fetchall() == [("L|A",), ("L|Z",)]
 
 
-def test_a_count_of_nothing_was_no_false_alarm(inbox: psycopg.Connection) -> None:
+def test_a_count_of_zero_is_no_false_alarm(inbox: psycopg.Connection) -> None:
     ranged(inbox)
     suspect = unsold_state(200)
     level(inbox, suspect)
@@ -225,7 +227,7 @@ def count(inbox: psycopg.Connection, **changes: object) -> int:
 @pytest.mark.domain("8 count variance")
 @pytest.mark.parametrize("status", ["draft", "approved"])
 @pytest.mark.parametrize("expected", [0, 20, 21, 105])
-def test_a_difference_is_told_exactly_when_the_rule_says_so(
+def test_a_count_difference_opens_a_task_exactly_when_the_rule_requires_it(
     inbox: psycopg.Connection, status: str, expected: int
 ) -> None:
     count(inbox, units=expected, kind="opening", occurred_at=NOON - timedelta(days=9))
@@ -236,7 +238,7 @@ def test_a_difference_is_told_exactly_when_the_rule_says_so(
         assert is_open(inbox, "count_variance") is is_variance_due(units, expected), units
 
 
-def test_a_difference_has_both_numbers_and_is_for_the_store_manager(
+def test_a_count_difference_task_has_both_numbers_and_is_for_managers(
     inbox: psycopg.Connection,
 ) -> None:
     count(inbox, units=20, kind="opening", occurred_at=NOON - timedelta(days=9))
@@ -255,12 +257,14 @@ def test_a_difference_has_both_numbers_and_is_for_the_store_manager(
     }
 
 
-def test_a_first_count_differs_from_nothing(inbox: psycopg.Connection) -> None:
+def test_a_first_count_opens_no_difference_task(inbox: psycopg.Connection) -> None:
     count(inbox, units=400)
     assert not is_open(inbox, "count_variance")
 
 
-def test_a_late_sale_restates_a_count_across_the_line_and_back(inbox: psycopg.Connection) -> None:
+def test_a_late_sale_opens_a_difference_task_and_its_removal_clears_it(
+    inbox: psycopg.Connection,
+) -> None:
     count(inbox, units=20, kind="opening", occurred_at=NOON - timedelta(days=9))
     count(inbox, units=20)
     assert not is_open(inbox, "count_variance")
@@ -274,7 +278,7 @@ def test_a_late_sale_restates_a_count_across_the_line_and_back(inbox: psycopg.Co
     assert not is_open(inbox, "count_variance")
 
 
-def test_who_approved_a_difference_has_seen_it(inbox: psycopg.Connection) -> None:
+def test_a_difference_shown_at_the_approval_opens_no_task(inbox: psycopg.Connection) -> None:
     count(inbox, units=20, kind="opening", occurred_at=NOON - timedelta(days=9))
     row = count(inbox, units=10, approved_by="max", counted_by="ann", expected_units=20)
     assert not is_open(inbox, "count_variance")
@@ -282,7 +286,9 @@ def test_who_approved_a_difference_has_seen_it(inbox: psycopg.Connection) -> Non
     assert is_open(inbox, "count_variance")
 
 
-def test_a_count_of_a_day_that_is_folded_is_left_alone(inbox: psycopg.Connection) -> None:
+def test_a_count_of_a_day_already_folded_opens_no_difference_task(
+    inbox: psycopg.Connection,
+) -> None:
     count(inbox, units=20, kind="opening", occurred_at=NOON - timedelta(days=9))
     oldest = NOON.replace(hour=0) - timedelta(days=3)
     count(inbox, units=10, occurred_at=oldest - timedelta(seconds=1))
@@ -291,7 +297,7 @@ def test_a_count_of_a_day_that_is_folded_is_left_alone(inbox: psycopg.Connection
     assert is_open(inbox, "count_variance")
 
 
-def test_looking_twice_changes_nothing(inbox: psycopg.Connection) -> None:
+def test_evaluating_a_task_rule_twice_changes_nothing(inbox: psycopg.Connection) -> None:
     level(inbox, state(stock={"on_hand_units": -1}))
     assert look("negative_stock") == 1
     before = open_tasks(inbox)
@@ -301,7 +307,7 @@ def test_looking_twice_changes_nothing(inbox: psycopg.Connection) -> None:
     assert open_tasks(inbox) == before
 
 
-def test_an_open_task_follows_its_numbers(inbox: psycopg.Connection) -> None:
+def test_an_open_task_is_updated_with_new_numbers(inbox: psycopg.Connection) -> None:
     level(inbox, state(stock={"on_hand_units": -1}))
     look("negative_stock")
     first = open_tasks(inbox)[0]
@@ -323,7 +329,7 @@ def test_a_condition_that_comes_back_opens_another_task(inbox: psycopg.Connectio
     assert rows == [("the condition has ended",), (None,)]
 
 
-def test_two_looks_at_once_open_one_task_for_each_key(inbox: psycopg.Connection) -> None:
+def test_concurrent_rule_evaluations_open_one_task_for_each_key(inbox: psycopg.Connection) -> None:
     for sku in range(40):
         level(inbox, state(sku=str(sku), stock={"on_hand_units": -1}))
 
@@ -333,7 +339,7 @@ def test_two_looks_at_once_open_one_task_for_each_key(inbox: psycopg.Connection)
     assert len(open_tasks(inbox)) == 40
 
 
-def test_two_looks_at_once_raise_a_threshold_once(inbox: psycopg.Connection) -> None:
+def test_concurrent_rule_evaluations_raise_a_threshold_once(inbox: psycopg.Connection) -> None:
     ranged(inbox)
     suspect = unsold_state(200)
     level(inbox, suspect)

@@ -29,7 +29,9 @@ def ahead(inbox: psycopg.Connection, number: int, seconds: int, **changes: objec
 
 
 @pytest.mark.domain("8 source clock")
-def test_three_facts_of_one_source_far_ahead_are_a_wrong_clock(inbox: psycopg.Connection) -> None:
+def test_three_facts_of_one_source_in_the_future_open_a_clock_task(
+    inbox: psycopg.Connection,
+) -> None:
     ahead(inbox, 1, 301)
     ahead(inbox, 2, 301)
     ahead(inbox, 3, 300)
@@ -42,7 +44,7 @@ def test_three_facts_of_one_source_far_ahead_are_a_wrong_clock(inbox: psycopg.Co
     assert open_tasks(inbox)[0]["location"] == "L"
 
 
-def test_three_shipments_far_ahead_are_a_wrong_clock(inbox: psycopg.Connection) -> None:
+def test_three_shipments_with_future_times_open_a_clock_task(inbox: psycopg.Connection) -> None:
     at = NOON - timedelta(minutes=30)
     late = at + timedelta(seconds=301)
     unreceived = {"status": "shipped", "received_units": 0, "order_units": 0, "received_at": None}
@@ -58,7 +60,7 @@ def test_three_shipments_far_ahead_are_a_wrong_clock(inbox: psycopg.Connection) 
     assert open_tasks(inbox)[0]["subject"] == "dock-1"
 
 
-def test_only_an_hour_without_one_clears_a_wrong_clock(inbox: psycopg.Connection) -> None:
+def test_an_hour_without_future_facts_clears_a_clock_task(inbox: psycopg.Connection) -> None:
     for number in range(3):
         ahead(inbox, number, 400)
     last = NOON - timedelta(minutes=29)
@@ -76,7 +78,9 @@ def sales(inbox: psycopg.Connection, days_ago: int, hour: int, lines: int) -> No
 
 
 @pytest.mark.domain("8 stale source")
-def test_a_shop_that_should_have_sold_is_silent(inbox: psycopg.Connection) -> None:
+def test_a_shop_without_its_expected_sales_opens_a_stale_source_task(
+    inbox: psycopg.Connection,
+) -> None:
     sales(inbox, 0, 9, 1)
     for day in range(1, 8):
         sales(inbox, day, 10, 3)
@@ -93,7 +97,7 @@ def test_a_shop_that_should_have_sold_is_silent(inbox: psycopg.Connection) -> No
     assert not is_open(inbox, "stale_source")
 
 
-def test_a_closed_shop_is_not_silent(inbox: psycopg.Connection) -> None:
+def test_a_shop_outside_its_selling_hours_is_no_stale_source(inbox: psycopg.Connection) -> None:
     for day in range(1, 8):
         sales(inbox, day, 9, 20)
     sales(inbox, 0, 9, 1)
@@ -102,7 +106,7 @@ def test_a_closed_shop_is_not_silent(inbox: psycopg.Connection) -> None:
 
 
 @pytest.mark.domain("8 rejected record")
-def test_a_rejected_record_waits_for_a_word(inbox: psycopg.Connection) -> None:
+def test_a_rejected_record_task_stays_open_until_it_is_settled(inbox: psycopg.Connection) -> None:
     first = rejected(inbox)
     rejected(inbox, id="1-0-8", key=None)
     rejected(inbox, id="1-0-9", key=b"\xff\x00")
@@ -116,7 +120,7 @@ def test_a_rejected_record_waits_for_a_word(inbox: psycopg.Connection) -> None:
 
 
 @pytest.mark.domain("8 count again")
-def test_a_count_that_came_too_late_is_counted_again(inbox: psycopg.Connection) -> None:
+def test_a_count_rejected_as_too_late_opens_a_count_again_task(inbox: psycopg.Connection) -> None:
     rejected(inbox, reason="count_beyond_horizon", key="L|café".encode())
     assert is_open(inbox, "count_again")
     assert open_tasks(inbox)[0]["sku"] == "café"
@@ -132,7 +136,9 @@ def test_a_count_that_came_too_late_is_counted_again(inbox: psycopg.Connection) 
 
 
 @pytest.mark.domain("8 pipeline stale")
-def test_an_old_heartbeat_is_a_stale_pipeline(inbox: psycopg.Connection) -> None:
+def test_a_heartbeat_older_than_60_seconds_opens_a_stale_pipeline_task(
+    inbox: psycopg.Connection,
+) -> None:
     put(inbox, "read_model.heartbeat", partition=0, beat=9, commit_us=NOON_US, applied_at=NOON)
     put(
         inbox,
@@ -148,7 +154,7 @@ def test_an_old_heartbeat_is_a_stale_pipeline(inbox: psycopg.Connection) -> None
     assert not is_open(inbox, "pipeline_stale", NOON + timedelta(seconds=61))
 
 
-def test_a_pipeline_that_never_let_a_beat_through_is_stale(inbox: psycopg.Connection) -> None:
+def test_a_pipeline_that_never_passed_a_heartbeat_is_stale(inbox: psycopg.Connection) -> None:
     beat = {"location": "~heartbeat", "sku": "1", "recorded_at": NOON}
     write(inbox, "pipeline_heartbeat", beat=60, **beat)
     assert not is_open(inbox, "pipeline_stale")
@@ -156,7 +162,7 @@ def test_a_pipeline_that_never_let_a_beat_through_is_stale(inbox: psycopg.Connec
     assert is_open(inbox, "pipeline_stale")
 
 
-def test_a_partition_that_never_let_a_beat_through_is_stale_too(inbox: psycopg.Connection) -> None:
+def test_a_partition_that_never_passed_a_heartbeat_is_stale(inbox: psycopg.Connection) -> None:
     beat = {"location": "~heartbeat", "beat": 61, "recorded_at": NOON}
     for number in ("1", "2"):
         write(inbox, "pipeline_heartbeat", sku=number, occurred_at=NOON, **beat)

@@ -69,7 +69,7 @@ def ranged(at: datetime) -> object:
 
 
 @pytest.mark.parametrize("book", [counted, adjusted, asked, weighed, shipped, received, ranged])
-def test_a_fact_of_a_person_has_happened(
+def test_a_person_cannot_record_a_fact_in_the_future(
     ledger: psycopg.Connection, book: Callable[[datetime], object]
 ) -> None:
     write(ledger, "item_location")
@@ -89,7 +89,7 @@ def test_clocks_may_differ_by_five_minutes_and_no_second_more() -> None:
         refuse_future("occurred_at", now + SKEW + timedelta(seconds=1), now)
 
 
-def test_a_till_that_is_ahead_is_believed(ledger: psycopg.Connection) -> None:
+def test_a_sale_of_a_till_whose_clock_is_ahead_is_recorded(ledger: psycopg.Connection) -> None:
     services.record_sale(
         services.RecordSale(
             location="L",
@@ -105,7 +105,7 @@ def test_a_till_that_is_ahead_is_believed(ledger: psycopg.Connection) -> None:
     assert ledger.execute("SELECT count(*) FROM retail.sale_line").fetchone() == (1,)
 
 
-def test_the_form_refuses_a_time_to_come_and_keeps_it(ledger: psycopg.Connection) -> None:
+def test_the_adjustment_form_refuses_a_future_time_and_keeps_it(ledger: psycopg.Connection) -> None:
     write(ledger, "item_location", cost_minor=400)
     typed = {"location": "L", "sku": "S", "reason": "theft", "quantity_units": "2"}
     typed |= {"occurred_at": "2099-01-01T10:00", "command_id": str(uuid4())}
@@ -122,7 +122,7 @@ def test_the_form_refuses_a_time_to_come_and_keeps_it(ledger: psycopg.Connection
     assert ledger.execute("SELECT count(*) FROM retail.stock_adjustment").fetchone() == (0,)
 
 
-def test_what_was_booked_for_an_earlier_time_says_so(ledger: psycopg.Connection) -> None:
+def test_a_backdated_adjustment_shows_its_time(ledger: psycopg.Connection) -> None:
     write(ledger, "item_location", cost_minor=400)
     ledger.execute("INSERT INTO retail.product (code, name) VALUES ('S', 'Kettle')")
     ledger.execute("INSERT INTO retail.location (code, name) VALUES ('L', 'Leeds')")
@@ -140,7 +140,7 @@ def test_what_was_booked_for_an_earlier_time_says_so(ledger: psycopg.Connection)
     )
 
 
-def test_a_time_with_an_offset_is_the_moment_that_it_means(ledger: psycopg.Connection) -> None:
+def test_a_typed_time_with_a_utc_offset_is_converted_to_utc(ledger: psycopg.Connection) -> None:
     write(ledger, "item_location", cost_minor=400)
     typed = {"location": "L", "sku": "S", "reason": "theft", "quantity_units": "2"}
     typed |= {"occurred_at": "2026-03-02T12:00:00+05:00", "command_id": str(uuid4())}

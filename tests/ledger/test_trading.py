@@ -40,7 +40,7 @@ def counted(connection: psycopg.Connection, statement: str, *given: object) -> A
     return row[0]
 
 
-def test_the_written_past_is_the_planned_one(
+def test_the_seeded_history_matches_the_plan(
     retailer: psycopg.Connection, midnight: datetime
 ) -> None:
     _, keys = plan(3, SIZES["tiny"])
@@ -64,7 +64,7 @@ def test_the_written_past_is_the_planned_one(
     )
 
 
-def test_the_books_that_the_simulator_reads_are_the_planned_ones(
+def test_the_simulators_shelves_match_the_planned_closing_stock(
     retailer: psycopg.Connection, midnight: datetime
 ) -> None:
     _, keys = plan(3, SIZES["tiny"])
@@ -78,7 +78,7 @@ def test_the_books_that_the_simulator_reads_are_the_planned_ones(
     ) > 0.85 * len(closings)
 
 
-def test_everything_is_live_after_seeding_and_seeded_once(
+def test_seeding_leaves_all_items_live_and_runs_only_once(
     retailer: psycopg.Connection, midnight: datetime
 ) -> None:
     modes = retailer.execute("SELECT DISTINCT clock_mode FROM retail.item_location").fetchall()
@@ -90,7 +90,7 @@ def test_everything_is_live_after_seeding_and_seeded_once(
     assert not seed_demo(seed=3, size="tiny", midnight=midnight)
 
 
-def test_seeding_goes_on_where_it_was_interrupted(
+def test_interrupted_seeding_resumes_where_it_stopped(
     ledger: psycopg.Connection, midnight: datetime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     written: list[str] = []
@@ -118,7 +118,7 @@ def test_seeding_goes_on_where_it_was_interrupted(
     )
 
 
-def test_the_retailer_trades_and_says_what_came_of_it(retailer: psycopg.Connection) -> None:
+def test_a_simulation_run_trades_and_reports_its_totals(retailer: psycopg.Connection) -> None:
     before = counted(retailer, "SELECT count(*) FROM retail.sale_line")
     told: list[str] = []
 
@@ -137,7 +137,7 @@ def test_the_retailer_trades_and_says_what_came_of_it(retailer: psycopg.Connecti
     assert after == before + done.lines
 
 
-def test_an_interrupted_run_records_what_tills_hold_and_says_what_came_of_it(
+def test_an_interrupted_run_records_held_sales_and_reports_its_totals(
     retailer: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = counted(retailer, "SELECT count(*) FROM retail.sale_line")
@@ -172,7 +172,7 @@ def test_a_line_that_is_late_for_two_reasons_counts_once(
     assert (open_tills.done.lines, open_tills.done.late_lines) == (1, 1)
 
 
-def test_an_empty_shelf_sells_nothing_and_half_of_a_wish_is_half_a_line(
+def test_simulated_sales_are_limited_to_the_units_on_the_shelf(
     retailer: psycopg.Connection,
 ) -> None:
     shop = shops_of_demo()[0]
@@ -189,7 +189,7 @@ def test_an_empty_shelf_sells_nothing_and_half_of_a_wish_is_half_a_line(
     assert (done.lines, done.lost_lines, done.lost_units) == (2, 1, 3)
 
 
-def test_a_theft_is_written_nowhere_until_somebody_counts(retailer: psycopg.Connection) -> None:
+def test_a_theft_is_recorded_only_by_the_next_count(retailer: psycopg.Connection) -> None:
     shop = shops_of_demo()[0]
     shelves = real_shelves(3)
     shelves.units[shop.inv_key] = book = 5
@@ -210,7 +210,7 @@ def test_a_theft_is_written_nowhere_until_somebody_counts(retailer: psycopg.Conn
     assert last == (4, "approved")
 
 
-def test_a_count_that_differs_much_is_made_twice_and_handed_in_once(
+def test_a_count_with_a_large_difference_is_recounted_and_approved_once(
     retailer: psycopg.Connection,
 ) -> None:
     shop = shops_of_demo()[0]
@@ -259,7 +259,7 @@ def flaky(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return lost
 
 
-def test_a_database_lost_in_the_middle_of_a_tick_repeats_nothing(
+def test_a_database_loss_within_a_tick_repeats_no_write(
     retailer: psycopg.Connection, flaky: list[str]
 ) -> None:
     open_tills = tills()
@@ -288,7 +288,7 @@ def test_a_database_lost_in_the_middle_of_a_tick_repeats_nothing(
     assert after == [before[0] + 2, before[1] + 1, before[2] + open_tills.done.lines]
 
 
-def test_tills_without_a_line_send_their_sales_later(retailer: psycopg.Connection) -> None:
+def test_offline_tills_send_their_sales_later(retailer: psycopg.Connection) -> None:
     open_tills = tills(SCENARIOS["till-offline"])
     shops = open_tills.shops
     quiet = next(
@@ -329,7 +329,9 @@ def test_goods_are_bought_in_before_a_busy_day(retailer: psycopg.Connection) -> 
     )
 
 
-def test_an_empty_system_is_seeded_first_and_says_so(ledger: psycopg.Connection) -> None:
+def test_a_run_on_an_empty_database_seeds_it_first_and_reports_that(
+    ledger: psycopg.Connection,
+) -> None:
     told: list[str] = []
 
     done = simulate.run(
@@ -351,14 +353,14 @@ def test_an_empty_system_is_seeded_first_and_says_so(ledger: psycopg.Connection)
         ({"size": "huge"}, "size: one of tiny, demo, full"),
     ],
 )
-def test_wrong_options_are_named(
+def test_invalid_simulation_options_are_refused_with_their_name(
     ledger: psycopg.Connection, given: dict[str, Any], told: str
 ) -> None:
     with pytest.raises(ServiceError, match=told):
         simulate.run(simulate.Trading(**{"minutes": 0.001, **given}))
 
 
-def test_a_scenario_for_measurements_sells_below_zero_without_people(
+def test_the_sales_only_scenario_sells_below_zero_without_people(
     retailer: psycopg.Connection,
 ) -> None:
     done = simulate.run(simulate.Trading(seed=3, rate=300.0, minutes=0.02, scenario="sales_only"))

@@ -22,7 +22,7 @@ def test_every_partition_has_a_heartbeat_key_of_its_own() -> None:
     assert [partition_of(f"~heartbeat|{n}".encode()) for n in numbers] == list(range(12))
 
 
-def test_a_beat_raises_every_partition_by_one(till: psycopg.Connection) -> None:
+def test_a_heartbeat_increments_every_partition_by_one(till: psycopg.Connection) -> None:
     keys = jobs.create_heartbeats(till, 12)
     assert jobs.create_heartbeats(till, 12) == keys
 
@@ -49,7 +49,7 @@ def test_live_keys_are_reviewed_once_a_day_a_few_at_a_time(till: psycopg.Connect
     assert unmarked == [("REPLAYED",)]
 
 
-def test_the_job_beats_survives_a_lost_connection_and_ends_when_asked(
+def test_the_heartbeat_process_survives_a_lost_connection_and_ends_on_request(
     server: Server, database: str, ledger: psycopg.Connection
 ) -> None:
     process = subprocess.Popen(

@@ -14,7 +14,7 @@ from ledger import services
 from ledger.kernel.transactions import database_now
 
 
-def test_a_sheet_that_refuses_an_item_counts_the_right_one_again(
+def test_a_sheet_with_a_refused_item_still_counts_the_right_item(
     retailer: psycopg.Connection,
 ) -> None:
     shop = shops_of_demo()[0]
@@ -30,7 +30,7 @@ def test_a_sheet_that_refuses_an_item_counts_the_right_one_again(
 
 @pytest.mark.parametrize("name", ["open_sheet", "add_entries", "submit_sheet"])
 @pytest.mark.parametrize("calls_before", [0, 1])
-def test_a_database_lost_while_a_sheet_is_handed_in_loses_no_count(
+def test_a_database_loss_during_a_sheet_submission_loses_no_count(
     retailer: psycopg.Connection, monkeypatch: pytest.MonkeyPatch, name: str, calls_before: int
 ) -> None:
     shop = shops_of_demo()[0]

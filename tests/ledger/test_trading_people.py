@@ -31,7 +31,7 @@ def proposals(ledger: psycopg.Connection, number: int) -> list[str]:
     return [f"R:L|S{place}:1-{place}" for place in range(number)]
 
 
-def test_buyers_answer_every_need_and_the_same_way_again(ledger: psycopg.Connection) -> None:
+def test_simulated_buyers_answer_every_need_once(ledger: psycopg.Connection) -> None:
     proposals(ledger, 60)
     done = Traded()
 
@@ -69,7 +69,7 @@ def test_buyers_leave_some_needs_to_people_and_wait_before_they_act(
     assert 3 < done.approved + done.rejected + done.snoozed < 20
 
 
-def test_buyers_leave_needs_that_take_thought_to_people(ledger: psycopg.Connection) -> None:
+def test_simulated_buyers_leave_flagged_needs_to_people(ledger: psycopg.Connection) -> None:
     proposals(ledger, 3)
     ledger.execute("UPDATE app.reorder_proposal SET flags = ARRAY['cover_over_guard']")
     done = Traded()
@@ -111,7 +111,7 @@ def test_suppliers_confirm_ship_and_deliver_and_a_short_line_is_closed(
     assert shelves.on("L|S") == received
 
 
-def test_suppliers_on_strike_do_nothing(ledger: psycopg.Connection) -> None:
+def test_only_the_strike_scenario_puts_suppliers_on_strike(ledger: psycopg.Connection) -> None:
     lorries = goods(SCENARIOS["supplier-strike"])
     names = [f"SUPPLIER-{number}" for number in range(100)]
 
@@ -121,7 +121,7 @@ def test_suppliers_on_strike_do_nothing(ledger: psycopg.Connection) -> None:
     assert not any(goods().is_on_strike(name) for name in names)
 
 
-def test_what_people_receive_at_the_pages_lies_on_the_shelf_too(
+def test_a_delivery_received_on_the_pages_is_added_to_the_shelf_once(
     ledger: psycopg.Connection,
 ) -> None:
     shelves = Shelves()

@@ -54,7 +54,7 @@ def planned() -> Transfer:
         ("ship", "shipped", "Sent 1 unit of Kettle to Leeds: transfer T-"),
     ],
 )
-def test_units_are_asked_for_or_sent_at_once(
+def test_the_transfer_form_requests_or_sends_units(
     places: psycopg.Connection, action: str, status: str, said: str
 ) -> None:
     form = {"source": "DC-1", "destination": "L", "sku": "S", "units": "1", "due_on": "2099-03-05"}
@@ -74,7 +74,9 @@ def test_units_are_asked_for_or_sent_at_once(
     ]
 
 
-def test_a_transfer_to_where_it_is_keeps_the_form(places: psycopg.Connection) -> None:
+def test_a_transfer_to_its_own_source_is_refused_and_keeps_the_form(
+    places: psycopg.Connection,
+) -> None:
     form = {"source": "L", "destination": "L", "sku": "S", "units": "6", "action": "plan"}
 
     answer = person("associate").post("/transfers/ask", {**form, "command_id": str(uuid4())})
@@ -84,7 +86,9 @@ def test_a_transfer_to_where_it_is_keeps_the_form(places: psycopg.Connection) ->
     assert 'name="sku" value="S"' in answer.content.decode()
 
 
-def test_only_the_source_sends_and_the_form_keeps_its_input(places: psycopg.Connection) -> None:
+def test_only_people_of_the_source_send_and_a_refusal_keeps_the_input(
+    places: psycopg.Connection,
+) -> None:
     form = {"source": "DC-1", "destination": "L", "sku": "S", "units": "6", "action": "ship"}
     ann = person("associate", "ann", stores=("L",))
 
@@ -147,7 +151,7 @@ def test_the_only_store_that_has_the_item_is_chosen_already(places: psycopg.Conn
     assert '<option value="DC-1" selected>' in choices
 
 
-def test_both_ends_see_what_is_on_the_way(places: psycopg.Connection) -> None:
+def test_both_locations_see_the_units_in_transit(places: psycopg.Connection) -> None:
     ann, transfer = person("associate", "ann"), planned()
     step(ann, transfer, "ship", units=5)
 
@@ -157,7 +161,7 @@ def test_both_ends_see_what_is_on_the_way(places: psycopg.Connection) -> None:
     assert "5 on the way" not in text(ann.get("/transfers/?location=OTHER"))
 
 
-def test_units_that_differ_are_refused_beside_the_transfer_with_the_input(
+def test_a_receipt_with_missing_units_needs_a_reason_and_keeps_the_input(
     places: psycopg.Connection,
 ) -> None:
     ann, transfer = person("associate", "ann"), planned()
@@ -177,7 +181,9 @@ def test_units_that_differ_are_refused_beside_the_transfer_with_the_input(
     assert "4, 1 damaged, 1 lost (€4.00 at cost): torn" in said
 
 
-def test_the_second_receipt_says_who_was_first(places: psycopg.Connection) -> None:
+def test_a_second_receipt_gets_a_conflict_that_names_the_first_receiver(
+    places: psycopg.Connection,
+) -> None:
     ann, transfer = person("associate", "ann"), planned()
     step(ann, transfer, "ship", units=6)
     step(ann, transfer, "receive", received_units=6, damaged_units=0)
@@ -190,7 +196,9 @@ def test_the_second_receipt_says_who_was_first(places: psycopg.Connection) -> No
     assert "already received: 6 units fit for sale and 0 damaged, recorded by ann" in text(answer)
 
 
-def test_ones_own_receipt_can_be_corrected_on_the_page(places: psycopg.Connection) -> None:
+def test_a_person_can_correct_only_their_own_receipt_on_the_page(
+    places: psycopg.Connection,
+) -> None:
     ann, transfer = person("associate", "ann"), planned()
     step(ann, transfer, "ship", units=6)
     step(ann, transfer, "receive", received_units=6, damaged_units=0)
@@ -238,7 +246,7 @@ def test_a_transfer_is_stuck_three_days_past_due(
     assert ("3 days ago" in said) is is_stuck  # without a due day: 5 days since shipping, less 2
 
 
-def test_a_link_fills_the_form(places: psycopg.Connection) -> None:
+def test_query_parameters_fill_the_transfer_form(places: psycopg.Connection) -> None:
     body = person("associate").get("/transfers/?location=L&sku=S&units=6").content.decode()
 
     assert '<details class="more" open>' in body
@@ -246,7 +254,9 @@ def test_a_link_fills_the_form(places: psycopg.Connection) -> None:
 
 
 @pytest.mark.parametrize("role", ["pricing", "analyst", "operator"])
-def test_transfers_are_for_stores_and_buyers(places: psycopg.Connection, role: str) -> None:
+def test_roles_other_than_store_staff_and_buyers_cannot_open_transfers(
+    places: psycopg.Connection, role: str
+) -> None:
     assert person(role).get("/transfers/").status_code == 403
 
 
@@ -271,7 +281,7 @@ def test_a_buyer_sees_every_transfer_and_moves_no_goods(
     assert not re.findall(r"<button[^>]*>Receive", opened(client, transfer).content.decode())
 
 
-def test_a_buyer_cancels_what_he_asked_for_and_nothing_else(places: psycopg.Connection) -> None:
+def test_a_buyer_cancels_only_their_own_planned_transfers(places: psycopg.Connection) -> None:
     client, theirs = person("buyer", "bea"), planned()
     mine = services.plan_transfer(route=Route("DC-1", "L", "S", 6), actor="bea")
 
@@ -314,7 +324,7 @@ def test_a_shipped_transfer_of_a_buyer_is_not_cancelled(places: psycopg.Connecti
     ],
 )
 @pytest.mark.parametrize("action", ["plan", "ship"])
-def test_a_transfer_that_cannot_be_keeps_the_form_and_says_why(
+def test_an_invalid_transfer_is_refused_with_its_rule_and_keeps_the_form(
     places: psycopg.Connection, action: str, changes: dict[str, str], rule: str
 ) -> None:
     form = {"source": "DC-1", "destination": "L", "sku": "S", "units": "6", "action": action}
@@ -329,7 +339,7 @@ def test_a_transfer_that_cannot_be_keeps_the_form_and_says_why(
     assert places.execute("SELECT count(*) FROM retail.shipment_line").fetchone() == (0,)
 
 
-def test_units_that_the_book_does_not_have_leave_after_a_second_word(
+def test_units_beyond_the_recorded_stock_are_sent_only_after_confirmation(
     places: psycopg.Connection,
 ) -> None:
     ann, transfer = person("associate", "ann"), planned()
@@ -351,7 +361,7 @@ def test_units_that_the_book_does_not_have_leave_after_a_second_word(
     assert "101 on the way" in text(ann.get("/transfers/"))
 
 
-def test_answering_a_need_takes_a_buyer(places: psycopg.Connection) -> None:
+def test_store_staff_cannot_answer_a_need_by_a_transfer(places: psycopg.Connection) -> None:
     asked = {"source": "DC-1", "destination": "L", "sku": "S", "units": "6", "action": "plan"}
     asked |= {"reorder_id": reorder_proposal(places), "command_id": str(uuid4())}
 

@@ -35,7 +35,7 @@ def shipped(units: int = 6) -> Transfer:
 
 
 @pytest.mark.domain("7 transfer")
-def test_a_plan_is_on_order_at_the_destination_and_moves_nothing(
+def test_a_planned_transfer_writes_both_legs_and_moves_no_units(
     ledger: psycopg.Connection,
 ) -> None:
     services.plan_transfer(route=WAY, actor="ann")
@@ -47,7 +47,7 @@ def test_a_plan_is_on_order_at_the_destination_and_moves_nothing(
 
 
 @pytest.mark.parametrize("row", ["out_id", "in_id"])
-def test_a_planned_transfer_is_shipped_with_as_many_as_there_were(
+def test_a_planned_transfer_can_be_shipped_with_fewer_units(
     ledger: psycopg.Connection, row: str
 ) -> None:
     transfer = services.plan_transfer(route=WAY)
@@ -70,7 +70,7 @@ def test_a_planned_transfer_can_be_cancelled_and_leaves_nothing(ledger: psycopg.
         services.ship_planned_transfer(shipment_line_id=transfer.out_id, units=6)
 
 
-def test_what_was_shipped_is_neither_shipped_again_nor_cancelled(
+def test_a_shipped_transfer_is_neither_shipped_again_nor_cancelled(
     ledger: psycopg.Connection,
 ) -> None:
     transfer = shipped()
@@ -81,7 +81,7 @@ def test_what_was_shipped_is_neither_shipped_again_nor_cancelled(
         services.cancel_transfer(shipment_line_id=transfer.in_id)
 
 
-def test_what_was_not_shipped_is_not_received(ledger: psycopg.Connection) -> None:
+def test_a_planned_transfer_cannot_be_received(ledger: psycopg.Connection) -> None:
     transfer = services.plan_transfer(route=WAY)
 
     with pytest.raises(Conflict, match="not been shipped"):
@@ -92,7 +92,7 @@ def test_what_was_not_shipped_is_not_received(ledger: psycopg.Connection) -> Non
 @pytest.mark.parametrize(
     ("received", "damaged", "lost"), [(6, 0, 0), (5, 1, 0), (4, 1, 1), (8, 0, -2), (0, 0, 6)]
 )
-def test_loss_is_what_was_shipped_less_what_arrived(
+def test_lost_units_are_shipped_minus_received_and_damaged_units(
     ledger: psycopg.Connection, received: int, damaged: int, lost: int
 ) -> None:
     transfer = shipped()
@@ -125,7 +125,7 @@ def test_a_transfer_answers_a_reorder_once(ledger: psycopg.Connection) -> None:
     assert len(rows(ledger)) == 2
 
 
-def test_what_a_transfer_answers_is_not_ordered_too(ledger: psycopg.Connection) -> None:
+def test_a_need_is_not_both_transferred_and_ordered(ledger: psycopg.Connection) -> None:
     services.set_policy(location="L", sku="S", changes={"supplier": "ACME", "pack_units": 6})
     need = reorder_proposal(ledger)
 
@@ -191,7 +191,9 @@ def received(delivered: Delivered, actor: str = "bob") -> Transfer:
     return transfer
 
 
-def test_ones_own_receipt_is_corrected_by_one_update(ledger: psycopg.Connection) -> None:
+def test_a_receipt_correction_keeps_the_arrival_time_and_is_logged(
+    ledger: psycopg.Connection,
+) -> None:
     transfer = received(Delivered(6))
     before = ledger.execute(
         "SELECT received_at FROM retail.shipment_line WHERE id = %s", [transfer.in_id]
@@ -216,7 +218,7 @@ def test_ones_own_receipt_is_corrected_by_one_update(ledger: psycopg.Connection)
     assert logged == [("receive", 6), ("correct_receipt", [6, 4])]
 
 
-def test_a_receipt_of_somebody_else_or_of_long_ago_is_not_corrected(
+def test_another_persons_receipt_or_an_old_one_cannot_be_corrected(
     ledger: psycopg.Connection,
 ) -> None:
     theirs = received(Delivered(6))
@@ -270,7 +272,7 @@ def test_two_receipts_of_one_transfer_book_it_once(ledger: psycopg.Connection) -
     assert "by bob" in lost.what_changed or "by cyd" in lost.what_changed
 
 
-def test_opposite_transfers_at_once_do_not_wait_for_each_other_for_ever(
+def test_opposite_transfers_at_the_same_time_do_not_deadlock(
     ledger: psycopg.Connection,
 ) -> None:
     there = [services.plan_transfer(route=WAY) for _ in range(4)]
@@ -291,7 +293,9 @@ def test_opposite_transfers_at_once_do_not_wait_for_each_other_for_ever(
     assert [result for result in results if isinstance(result, Exception)] == []
 
 
-def test_shipping_and_cancelling_at_once_end_in_one_of_both(ledger: psycopg.Connection) -> None:
+def test_when_a_transfer_is_shipped_and_cancelled_at_once_one_gets_a_conflict(
+    ledger: psycopg.Connection,
+) -> None:
     transfer = services.plan_transfer(route=WAY)
 
     results = at_the_same_time(

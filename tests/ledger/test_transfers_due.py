@@ -51,7 +51,9 @@ def days(ledger: psycopg.Connection) -> list[tuple[Any, ...]]:
 
 
 @pytest.mark.parametrize("row", ["out_id", "in_id"])
-def test_both_rows_get_the_day_and_it_is_logged(ledger: psycopg.Connection, row: str) -> None:
+def test_a_new_due_day_is_written_to_both_legs_and_logged(
+    ledger: psycopg.Connection, row: str
+) -> None:
     transfer, due_on = stuck(ledger), date(2099, 3, 5)
 
     services.move_transfer_due_date(
@@ -70,7 +72,7 @@ def test_both_rows_get_the_day_and_it_is_logged(ledger: psycopg.Connection, row:
 
 
 @pytest.mark.parametrize("key", ["D|S", "L|S"])
-def test_another_day_moves_no_quantity(ledger: psycopg.Connection, key: str) -> None:
+def test_a_new_due_day_changes_no_quantity(ledger: psycopg.Connection, key: str) -> None:
     transfer = stuck(ledger)
     before = images(ledger, key)
     stood = state_after_updates(ledger, key, before)
@@ -103,7 +105,7 @@ def test_a_transfer_is_not_due_before_the_day_on_which_it_left(ledger: psycopg.C
     assert [row[1] for row in days(ledger)] == [left_on, left_on]
 
 
-def test_a_planned_transfer_keeps_its_day_and_its_planner(ledger: psycopg.Connection) -> None:
+def test_the_due_day_of_a_planned_transfer_cannot_be_moved(ledger: psycopg.Connection) -> None:
     planned = services.plan_transfer(route=Route("D", "L", "S", 6, date(2099, 1, 1)), actor="bea")
 
     said = rf"is not on its way: last written by bea at {WHEN}, now planned, due 2099-01-01"
@@ -115,7 +117,9 @@ def test_a_planned_transfer_keeps_its_day_and_its_planner(ledger: psycopg.Connec
     assert {row[2] for row in days(ledger)} == {"bea"}
 
 
-def test_what_was_received_meanwhile_is_told_with_who_and_when(ledger: psycopg.Connection) -> None:
+def test_moving_the_due_day_of_a_received_transfer_names_the_receiver(
+    ledger: psycopg.Connection,
+) -> None:
     transfer = stuck(ledger)
     services.receive_transfer(shipment_line_id=transfer.in_id, delivered=Delivered(6), actor="cyd")
 
@@ -124,7 +128,7 @@ def test_what_was_received_meanwhile_is_told_with_who_and_when(ledger: psycopg.C
         services.move_transfer_due_date(shipment_line_id=transfer.in_id, due_on=date(2099, 3, 5))
 
 
-def test_a_double_click_moves_the_day_once(ledger: psycopg.Connection) -> None:
+def test_a_double_click_moves_the_due_day_once(ledger: psycopg.Connection) -> None:
     transfer, command = stuck(ledger), uuid4()
 
     for _ in range(2):
@@ -136,7 +140,7 @@ def test_a_double_click_moves_the_day_once(ledger: psycopg.Connection) -> None:
     assert logged.fetchone() == (1,)
 
 
-def test_of_two_who_move_the_day_the_second_reads_what_the_first_has_said(
+def test_when_two_people_move_the_due_day_the_second_gets_a_conflict(
     ledger: psycopg.Connection,
 ) -> None:
     transfer = stuck(ledger)
@@ -165,7 +169,9 @@ def test_of_two_who_move_the_day_the_second_reads_what_the_first_has_said(
 
 
 @pytest.mark.domain("8 stuck transfer")
-def test_flag_and_task_of_a_stuck_transfer_go_with_its_day(ledger: psycopg.Connection) -> None:
+def test_a_new_due_day_clears_the_flag_and_task_of_a_stuck_transfer(
+    ledger: psycopg.Connection,
+) -> None:
     transfer = stuck(ledger)
     emptied(ledger)
     at = now(ledger).replace(tzinfo=UTC)
@@ -188,7 +194,7 @@ def test_flag_and_task_of_a_stuck_transfer_go_with_its_day(ledger: psycopg.Conne
 
 
 @pytest.mark.parametrize("typed", ["", "soon", "1999-01-01"])
-def test_a_day_that_is_none_is_refused_beside_the_transfer_and_the_receipt_stays(
+def test_an_invalid_due_day_is_refused_and_the_receipt_input_stays(
     ledger: psycopg.Connection, typed: str
 ) -> None:
     transfer = stuck(ledger)
@@ -209,7 +215,9 @@ def test_a_day_that_is_none_is_refused_beside_the_transfer_and_the_receipt_stays
 
 
 @pytest.mark.parametrize("role", ["buyer", "lead"])
-def test_who_moves_no_goods_moves_no_day(ledger: psycopg.Connection, role: str) -> None:
+def test_buyers_cannot_move_the_due_day_of_a_transfer(
+    ledger: psycopg.Connection, role: str
+) -> None:
     transfer, client = stuck(ledger), person(role)
     form = {"transfer": transfer.in_id, "action": "re_date", "due_on": "2099-03-05"}
 

@@ -67,7 +67,7 @@ def written(ledger: psycopg.Connection) -> int:
         ({"destination": "DC-1"}, "destination", "DC-1", "must differ from the location"),
     ],
 )
-def test_both_ends_have_the_item(
+def test_a_transfer_needs_two_different_locations_that_range_the_item(
     ledger: psycopg.Connection,
     way: Callable[..., Transfer],
     changes: dict[str, str],
@@ -97,7 +97,7 @@ def test_a_transfer_is_due_today_or_later(
     assert written(ledger) == 2
 
 
-def test_goods_that_left_days_ago_may_have_been_due_since(ledger: psycopg.Connection) -> None:
+def test_a_backdated_shipment_may_be_due_from_its_shipping_day(ledger: psycopg.Connection) -> None:
     left = datetime(2026, 3, 2, 0, 30, tzinfo=UTC)
 
     with pytest.raises(ServiceError, match="not before 2026-03-02"):
@@ -108,7 +108,7 @@ def test_goods_that_left_days_ago_may_have_been_due_since(ledger: psycopg.Connec
 
 
 @pytest.mark.parametrize("way", [plan, ship])
-def test_no_more_than_the_stock_of_the_source_is_promised_or_sent(
+def test_a_transfer_has_at_most_the_on_hand_units_of_its_source(
     ledger: psycopg.Connection, way: Callable[..., Transfer]
 ) -> None:
     for units in (999_999, 31):
@@ -124,7 +124,7 @@ def test_no_more_than_the_stock_of_the_source_is_promised_or_sent(
     assert written(ledger) == 2
 
 
-def test_what_is_promised_is_not_promised_again(ledger: psycopg.Connection) -> None:
+def test_promised_units_cannot_be_promised_again(ledger: psycopg.Connection) -> None:
     services.set_policy(location="DC-1", sku="S", changes={"allocated_units": 4})
     plan(20)
 
@@ -139,7 +139,7 @@ def test_what_is_promised_is_not_promised_again(ledger: psycopg.Connection) -> N
     assert written(ledger) == 4
 
 
-def test_stock_follows_the_count_rule(ledger: psycopg.Connection) -> None:
+def test_transferable_stock_follows_the_latest_count(ledger: psycopg.Connection) -> None:
     ship(20)
     services.approve_count(services.ApproveCount(location="DC-1", sku="S", units=7))
 
@@ -157,7 +157,7 @@ def test_stock_below_zero_sends_nothing(ledger: psycopg.Connection) -> None:
 
 @pytest.mark.parametrize("second", [plan, ship])
 @pytest.mark.parametrize("first", [plan, ship])
-def test_two_people_at_once_do_not_take_the_same_units(
+def test_two_transfers_at_once_do_not_take_the_same_units(
     ledger: psycopg.Connection, first: Callable[..., Transfer], second: Callable[..., Transfer]
 ) -> None:
     outcomes = at_the_same_time(lambda: first(20), lambda: second(20))
@@ -179,7 +179,9 @@ def test_two_plans_are_not_shipped_at_once_with_the_same_units(ledger: psycopg.C
     assert sum(isinstance(outcome, ServiceError) for outcome in outcomes) == 1
 
 
-def test_a_plan_is_shipped_from_its_own_promise(ledger: psycopg.Connection) -> None:
+def test_a_plan_can_be_shipped_with_up_to_its_own_promised_units(
+    ledger: psycopg.Connection,
+) -> None:
     mine, theirs = plan(10), plan(20)
 
     with pytest.raises(ServiceError, match=r"at most 10: .* or confirm that more units were sent"):
@@ -191,7 +193,7 @@ def test_a_plan_is_shipped_from_its_own_promise(ledger: psycopg.Connection) -> N
     assert found == [("shipped",)]
 
 
-def test_what_has_left_has_left(ledger: psycopg.Connection) -> None:
+def test_confirmed_shipments_beyond_the_stock_are_recorded(ledger: psycopg.Connection) -> None:
     planned = plan(10)
 
     services.ship_planned_transfer(
@@ -227,7 +229,7 @@ def test_a_refused_route_leaves_the_need_open(ledger: psycopg.Connection) -> Non
     assert written(ledger) == 2
 
 
-def test_found_units_arrive_whatever_was_sent(ledger: psycopg.Connection) -> None:
+def test_more_units_than_were_sent_can_be_received(ledger: psycopg.Connection) -> None:
     sent = ship(6, shipped_at=NOON)
     arrived = services.Delivered(7, discrepancy_reason="one more in the box")
 

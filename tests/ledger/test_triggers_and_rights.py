@@ -76,7 +76,7 @@ def test_an_approved_count_can_be_changed_for_48_hours_only(
     assert ledger.execute(f"{verb} WHERE id = {young}").rowcount == 1
 
 
-def test_a_count_of_a_clock_that_ran_ahead_ages_from_when_it_was_recorded(
+def test_a_count_with_a_future_time_ages_from_its_recording_time(
     ledger: psycopg.Connection,
 ) -> None:
     count = write(ledger, "stock_count", occurred_at="2099-01-01 00:00+00")
@@ -103,7 +103,7 @@ def test_an_old_draft_is_not_approved_but_may_be_voided(till: psycopg.Connection
     assert voided.rowcount == 1
 
 
-def test_a_young_count_is_not_moved_to_an_old_time(ledger: psycopg.Connection) -> None:
+def test_a_young_count_cannot_be_backdated_beyond_48_hours(ledger: psycopg.Connection) -> None:
     now = ledger.execute("SELECT clock_timestamp()").fetchone()
     assert now is not None
     count = write(ledger, "stock_count", occurred_at=now[0])

@@ -55,7 +55,9 @@ def sale_of(connection: psycopg.Connection) -> dict[str, Any]:
     return next(image for table, image in images(connection, "L|S") if table == "sale_line")
 
 
-def test_a_row_that_changed_since_the_cut_counts_as_it_was(inbox: psycopg.Connection) -> None:
+def test_a_row_that_changed_since_the_cut_counts_with_its_value_at_the_cut(
+    inbox: psycopg.Connection,
+) -> None:
     write(inbox, "stock_count", units=20, occurred_at=NOON.replace(hour=1), recorded_at=NOON)
     sale = write(inbox, "sale_line", quantity_units=3, recorded_at=NOON)
     gone = write(inbox, "sale_line", quantity_units=4, source_ref="2", recorded_at=NOON)
@@ -72,7 +74,9 @@ def test_a_row_that_changed_since_the_cut_counts_as_it_was(inbox: psycopg.Connec
     assert on_hand(inbox, at_cut(inbox, moved)) == 20 - 1 - 5
 
 
-def test_window_rows_at_the_cut_replace_those_shown(inbox: psycopg.Connection) -> None:
+def test_sales_windows_at_the_cut_replace_those_of_the_read_model(
+    inbox: psycopg.Connection,
+) -> None:
     write(inbox, "sale_line", quantity_units=3, amount_minor=999, recorded_at=NOON)
     put(
         inbox,
@@ -150,7 +154,7 @@ def test_a_refused_record_counts_as_soon_as_the_cut_includes_it(inbox: psycopg.C
     assert elsewhere.records == 0
 
 
-def test_a_line_that_came_again_too_late_is_told_and_left_in_the_sums(
+def test_a_line_repeated_after_the_dedupe_horizon_stays_in_the_sums(
     inbox: psycopg.Connection,
 ) -> None:
     row = write(inbox, "sale_line", recorded_at=NOON)
@@ -166,7 +170,7 @@ def test_a_line_that_came_again_too_late_is_told_and_left_in_the_sums(
 @pytest.mark.domain("11.2 Refused change")
 @pytest.mark.parametrize("after", ["deleted", "void"])
 @pytest.mark.parametrize(("first", "expected"), [("c", -3), ("u", 9 - 3)])
-def test_the_image_in_force_is_the_last_applied_one_after_several_refused_records(
+def test_after_several_refused_records_the_last_applied_image_counts(
     inbox: psycopg.Connection, first: str, expected: int, after: str
 ) -> None:
     """Both records are refused, as the count is too old. The second record retracts the count."""
@@ -196,7 +200,7 @@ def test_the_image_in_force_is_the_last_applied_one_after_several_refused_record
 @pytest.mark.parametrize(
     ("counted", "listed"), [("2026-02-26T23:59:59Z", 1), ("2026-02-27T00:00:00Z", 0)]
 )
-def test_a_count_that_was_folded_before_its_row_changed_again_is_listed(
+def test_a_folded_count_whose_row_changed_again_is_listed_as_possibly_doubled(
     inbox: psycopg.Connection, counted: str, listed: int
 ) -> None:
     """The record that retracts the count was rejected. On 2 March, the row is approved again."""
@@ -240,7 +244,9 @@ def missing(connection: psycopg.Connection, needs: Needs, *states: KeyState) -> 
     return [(entry["key"], entry["reorder_id"]) for entry in found.missing]
 
 
-def test_a_need_on_its_way_to_the_desk_is_not_missing(ledger: psycopg.Connection) -> None:
+def test_a_need_whose_proposal_is_in_flight_is_not_reported_missing(
+    ledger: psycopg.Connection,
+) -> None:
     propose(ledger, [need("L|A", 10, by=1)], [])
     states = opened("L|A", "R:L|A:1-10"), opened("L|B", "R:L|B:1-20")
 
@@ -250,7 +256,7 @@ def test_a_need_on_its_way_to_the_desk_is_not_missing(ledger: psycopg.Connection
     assert missing(ledger, Needs(set), *states) == [("L|B", "R:L|B:1-20")]
 
 
-def test_needs_of_the_revision_that_decides_are_looked_for_and_no_others(
+def test_only_needs_of_the_deciding_revision_must_have_a_proposal(
     ledger: psycopg.Connection,
 ) -> None:
     propose(ledger, [need("L|A", 12, by=2)], [])

@@ -15,7 +15,7 @@ POST = b"POST /livez HTTP/1.1\r\n" + HOST
 CHUNKED, NOTHING = b"Transfer-Encoding: chunked\r\n", b"\r\n0\r\n\r\n"
 
 
-def test_a_broken_feed_ends_the_server_with_its_error(
+def test_a_failed_live_feed_ends_the_server_with_its_error(
     ledger: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     web = import_module("webui.__main__")  # here, because it needs Django set up
@@ -75,7 +75,7 @@ async def answered(request: bytes, monkeypatch: pytest.MonkeyPatch) -> list[int]
     ],
     ids=["both", "chunks", "two lengths", "a sign", "two codings", "a blank"],
 )
-def test_no_request_hides_in_the_body_of_another(
+def test_a_request_body_cannot_smuggle_another_request(
     ledger: psycopg.Connection,
     monkeypatch: pytest.MonkeyPatch,
     request_bytes: bytes,
@@ -88,7 +88,7 @@ def test_no_request_hides_in_the_body_of_another(
     ("trusted", "source"),
     [("", "127.0.0.1"), ("192.0.2.1", "127.0.0.1"), ("127.0.0.1", "203.0.113.9")],
 )
-def test_a_forwarded_address_counts_from_named_proxies_only(
+def test_x_forwarded_for_is_used_from_trusted_proxies_only(
     ledger: psycopg.Connection, monkeypatch: pytest.MonkeyPatch, trusted: str, source: str
 ) -> None:
     ledger.execute("DELETE FROM app.refusal")

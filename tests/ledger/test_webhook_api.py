@@ -33,7 +33,9 @@ def acted(client: Any, hook: int, action: str, **further: object) -> Any:
     return client.post(f"{PAGE}act", form)
 
 
-def test_the_secret_is_shown_once_and_signs(receiver: Receiver, sinks: psycopg.Connection) -> None:
+def test_a_webhook_secret_is_shown_once_and_signs_messages(
+    receiver: Receiver, sinks: psycopg.Connection
+) -> None:
     buyer = program("buyer")
     key = uuid4()
     first = buyer.post(PATH, {"url": receiver.url}, key=key).json()
@@ -56,7 +58,7 @@ def test_the_secret_is_shown_once_and_signs(receiver: Receiver, sinks: psycopg.C
     assert receiver.url.replace("&", "&amp;") in page.content.decode()
 
 
-def test_a_program_rotates_stops_resumes_tests_replays_and_deletes(
+def test_the_api_rotates_stops_resumes_tests_replays_and_deletes_a_webhook(
     receiver: Receiver, sinks: psycopg.Connection, ledger: psycopg.Connection
 ) -> None:
     buyer = program("buyer")
@@ -93,7 +95,7 @@ def test_a_program_rotates_stops_resumes_tests_replays_and_deletes(
     assert buyer.get(PATH).json()["items"] == []
 
 
-def test_a_webhook_of_another_account_is_as_unknown_as_none(receiver: Receiver) -> None:
+def test_a_webhook_of_another_account_is_reported_as_not_found(receiver: Receiver) -> None:
     made = program("buyer").post(PATH, {"url": receiver.url}).json()
     lead = program("lead")
 
@@ -115,7 +117,7 @@ def test_a_webhook_of_another_account_is_as_unknown_as_none(receiver: Receiver) 
         ({}, 400, "url"),
     ],
 )
-def test_an_address_that_breaks_a_rule_is_refused(
+def test_an_invalid_webhook_registration_is_refused_with_its_field(
     ledger: psycopg.Connection, body: dict[str, object], status: int, field: str
 ) -> None:
     found = problem(program("buyer").post(PATH, body))

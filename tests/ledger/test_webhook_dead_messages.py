@@ -52,7 +52,7 @@ def test_a_message_is_dead_after_the_last_attempt_and_a_person_replays_it(
         registry.replay_messages(which, message_id=dead.message_id)
 
 
-def test_a_message_that_waits_too_long_behind_a_failed_one_is_dead_and_can_be_replayed(
+def test_a_message_that_waits_7_days_behind_a_failed_one_is_dead_and_replayable(
     receiver: Receiver, sinks: psycopg.Connection, ledger: psycopg.Connection
 ) -> None:
     registry, queries, sender = (

@@ -48,7 +48,7 @@ def sent(url: str, headers: dict[str, str], body: bytes) -> int:
     return httpx.post(url, content=body, headers=headers, timeout=DEADLINE_S).status_code
 
 
-def test_the_receiver_of_the_page_verifies_messages_and_refuses_forged_ones(
+def test_the_documented_receiver_verifies_messages_and_refuses_forged_ones(
     ledger: psycopg.Connection, sinks: psycopg.Connection
 ) -> None:
     signing: Any = import_module("ledger.webhooks.signing")
@@ -78,7 +78,7 @@ def test_the_receiver_of_the_page_verifies_messages_and_refuses_forged_ones(
             assert output.read() == "7 order.sent\n"
 
 
-def test_the_requests_of_the_page_register_a_webhook(
+def test_the_documented_requests_register_a_webhook(
     ledger: psycopg.Connection, address: str
 ) -> None:
     token = program_of(account("buyer", "purchasing-robot")).token

@@ -65,7 +65,7 @@ def test_attempts_are_counted_by_kind_and_result(
     }
 
 
-def test_a_silent_receiver_differs_from_an_absent_one(
+def test_timeouts_and_unreachable_receivers_are_counted_separately(
     receiver: Receiver, ledger: psycopg.Connection, sinks: psycopg.Connection
 ) -> None:
     metrics = SenderMetrics()
@@ -122,7 +122,7 @@ def test_each_series_begins_at_zero_and_names_no_address(receiver: Receiver) -> 
         assert word not in text
 
 
-def test_a_lost_database_leaves_the_attempts(
+def test_attempt_metrics_are_reported_without_the_database(
     receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from django.db import connections  # noqa: PLC0415 -- needs Django set up
@@ -153,7 +153,7 @@ def asked(port: int) -> dict[str, dict[str, float]]:
     raise TimeoutError(message)
 
 
-def test_the_process_answers_at_its_port(
+def test_the_sender_process_serves_metrics_at_its_port(
     server: Server, database: str, receiver: Receiver, sinks: psycopg.Connection, tmp_path: Path
 ) -> None:
     port = free_port()
@@ -168,7 +168,7 @@ def test_the_process_answers_at_its_port(
     assert (found[ATTEMPTS], found[ENDPOINTS]) == ({"need delivered": 1}, {"active": 1})
 
 
-def test_a_port_that_is_in_use_stops_no_delivery(
+def test_a_metrics_port_in_use_does_not_stop_deliveries(
     caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
 ) -> None:
     delivered = False

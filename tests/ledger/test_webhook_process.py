@@ -90,7 +90,7 @@ def test_a_sender_killed_before_its_commit_sends_the_same_message_again(
     assert ledger.execute("SELECT count(*) FROM app.webhook_message").fetchone() == (0,)
 
 
-def test_the_process_reports_life_survives_a_lost_database_and_logs_no_secret(
+def test_the_sender_writes_heartbeats_survives_a_lost_database_and_logs_no_secret(
     server: Server,
     database: str,
     ledger: psycopg.Connection,

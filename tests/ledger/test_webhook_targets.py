@@ -27,7 +27,7 @@ OPEN = Limits(timeout_s=5.0, private_allowed=True)
     ],
 )
 @pytest.mark.parametrize("private_allowed", [True, False])
-def test_an_address_of_another_form_is_refused(url: str, *, private_allowed: bool) -> None:
+def test_a_malformed_webhook_address_is_refused(url: str, *, private_allowed: bool) -> None:
     with pytest.raises(ServiceError):
         targets.check_url(url, private_allowed=private_allowed)
 
@@ -57,7 +57,7 @@ def test_public_addresses_are_accepted() -> None:
     assert targets.is_public(ipaddress.ip_address("64:ff9b::808:808"))
 
 
-def test_the_address_of_a_name_is_checked_when_the_sender_connects() -> None:
+def test_the_sender_checks_the_resolved_address_when_it_connects() -> None:
     """A name with a private address can be registered. The sender refuses it when connecting."""
     with running_receiver() as receiver:
         port = receiver.url.rpartition(":")[2].partition("/")[0]
@@ -85,7 +85,7 @@ def test_a_name_with_one_private_address_among_public_ones_is_refused(
         targets.connect("both.example", 80, 1.0, private_allowed=False)
 
 
-def test_a_receiver_that_answers_byte_by_byte_is_left_at_the_time_limit() -> None:
+def test_a_receiver_that_answers_byte_by_byte_times_out() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         thread = import_module("threading").Thread(target=_drip, args=(server,))
         thread.start()
@@ -132,7 +132,7 @@ def _flood(server: socket.socket) -> None:
             return
 
 
-def test_a_plain_server_at_an_https_address_is_an_error() -> None:
+def test_a_receiver_without_tls_at_an_https_address_is_an_error() -> None:
     with running_receiver() as receiver:
         answer = post(receiver.url.replace("http:", "https:"), b"{}", {}, OPEN)
 

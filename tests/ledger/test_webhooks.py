@@ -93,7 +93,7 @@ def test_a_sent_order_is_an_event_with_its_lines_and_value(
     assert (event["id"], event["order"]["units"]) == (ref, 18)
 
 
-def test_after_a_500_the_message_is_sent_again_and_its_key_waits_but_no_other(
+def test_after_a_500_the_message_is_retried_and_blocks_only_its_own_key(
     receiver: Receiver, sinks: psycopg.Connection, ledger: psycopg.Connection
 ) -> None:
     register(receiver.url)
@@ -119,7 +119,7 @@ def test_after_a_500_the_message_is_sent_again_and_its_key_waits_but_no_other(
     assert ledger.execute("SELECT count(*) FROM app.webhook_message").fetchone() == (0,)
 
 
-def test_an_answer_that_comes_too_late_counts_as_none(
+def test_an_answer_after_the_timeout_counts_as_a_failed_attempt(
     receiver: Receiver, sinks: psycopg.Connection, ledger: psycopg.Connection
 ) -> None:
     register(receiver.url)
@@ -140,7 +140,7 @@ def test_an_answer_that_comes_too_late_counts_as_none(
     assert ledger.execute("SELECT count(*) FROM app.webhook_message").fetchone() == (0,)
 
 
-def test_the_waits_grow_to_two_hours_and_end_after_the_twentieth_attempt(database: str) -> None:
+def test_retry_waits_grow_to_two_hours_and_end_after_twenty_attempts(database: str) -> None:
     messages = import_module("ledger.webhooks.messages")
     waits = [messages.wait_after(attempts).total_seconds() for attempts in range(1, 20)]
 
@@ -151,7 +151,7 @@ def test_the_waits_grow_to_two_hours_and_end_after_the_twentieth_attempt(databas
     assert len({messages.wait_after(10) for _ in range(10)}) > 1
 
 
-def test_while_two_secrets_are_valid_both_sign(
+def test_messages_are_signed_with_both_secrets_while_both_are_valid(
     receiver: Receiver, sinks: psycopg.Connection, ledger: psycopg.Connection
 ) -> None:
     registry = import_module("ledger.webhooks.registry")
@@ -208,7 +208,7 @@ def test_messages_and_events_of_a_stopped_webhook_are_counted_up_to_a_thousand(
     assert listed.waiting == 1000
 
 
-def test_a_receiver_that_is_gone_stops_its_webhook_and_a_redirect_is_not_followed(
+def test_a_410_answer_stops_the_webhook_and_a_redirect_is_not_followed(
     receiver: Receiver, sinks: psycopg.Connection
 ) -> None:
     queries = import_module("ledger.webhooks.queries")
@@ -281,7 +281,9 @@ def test_events_that_are_no_longer_kept_are_reported_as_a_gap(
     assert receiver.types == ["webhook.gap", "need.revised"]
 
 
-def test_a_test_message_says_what_it_is(receiver: Receiver, ledger: psycopg.Connection) -> None:
+def test_a_test_message_has_the_type_webhook_test_and_is_signed(
+    receiver: Receiver, ledger: psycopg.Connection
+) -> None:
     registry = import_module("ledger.webhooks.registry")
     hook = register(receiver.url)
     registry.send_test(registry.Which(hook.id, "olga"))
@@ -328,7 +330,7 @@ def test_a_secret_that_another_key_encrypted_stops_the_webhook(
     assert receiver.requests == []
 
 
-def test_after_another_key_a_rotation_and_a_resumption_send_again(
+def test_a_webhook_sends_again_after_key_change_rotation_and_resumption(
     receiver: Receiver, sinks: psycopg.Connection
 ) -> None:
     from django.test import override_settings  # noqa: PLC0415 -- needs Django set up

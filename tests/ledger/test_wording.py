@@ -86,7 +86,7 @@ def test_a_conflict_begins_with_a_capital_letter_unless_it_begins_with_a_value(
     assert Conflict(what).said(in_german) == f"{german}. Es wurde nichts geschrieben."
 
 
-def test_a_moment_is_told_by_the_clock_of_the_stores() -> None:
+def test_a_time_in_a_message_is_in_the_time_zone_of_the_stores() -> None:
     meant = AT.astimezone(timezone(timedelta(hours=5)))
 
     assert moment_text(meant) == "2026-11-21 10:42 UTC"
@@ -110,7 +110,7 @@ def test_a_moment_is_told_by_the_clock_of_the_stores() -> None:
         ("manager", "/counts/history/void", {"count_id": "1"}),
     ],
 )
-def test_no_page_answers_with_words_of_a_program(
+def test_refusals_on_pages_contain_no_technical_terms(
     ledger: psycopg.Connection, role: str, path: str, fields: dict[str, str]
 ) -> None:
     write(ledger, "item_location", cost_minor=500)
@@ -125,7 +125,7 @@ def test_no_page_answers_with_words_of_a_program(
         assert word not in said
 
 
-def test_a_constraint_is_named_and_no_row_is_shown(ledger: psycopg.Connection) -> None:
+def test_a_violated_constraint_is_named_without_showing_the_row(ledger: psycopg.Connection) -> None:
     price = FirstPrice("L", "S", 700, 750, AT)
 
     with pytest.raises(ServiceError) as refused:
@@ -139,7 +139,7 @@ def test_a_constraint_is_named_and_no_row_is_shown(ledger: psycopg.Connection) -
     assert "Failing row" in str(refused.value.__cause__)
 
 
-def test_a_price_that_is_no_amount_is_told_as_it_was_typed_and_stays_in_its_form(
+def test_an_invalid_price_is_quoted_as_typed_and_stays_in_its_form(
     ledger: psycopg.Connection,
 ) -> None:
     write(ledger, "item_location", cost_minor=500)

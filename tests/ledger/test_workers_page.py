@@ -59,7 +59,7 @@ def rows() -> list[list[str]]:
 
 
 @pytest.mark.usefixtures("shop")
-def test_the_page_shows_the_map_with_lag_and_both_ages(
+def test_the_workers_page_shows_the_partition_map_with_lag_and_both_ages(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with two_workers(tmp_path, monkeypatch):
@@ -80,7 +80,7 @@ def test_the_page_shows_the_map_with_lag_and_both_ages(
 
 
 @pytest.mark.usefixtures("shop")
-def test_without_workers_every_partition_is_nobodys_and_the_reason_is_told(
+def test_without_workers_no_partition_has_an_owner_and_the_reason_is_shown(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("INVENTORY_WORKER_URLS", "http://127.0.0.1:9")
@@ -96,7 +96,7 @@ def test_without_workers_every_partition_is_nobodys_and_the_reason_is_told(
 
 
 @pytest.mark.usefixtures("database")
-def test_a_partition_that_waits_long_or_is_on_its_way_is_told_from_one_that_is_well() -> None:
+def test_the_partition_status_depends_on_lag_and_worker_state() -> None:
     page = import_module("webui.desks.system.queries")  # here, because it needs Django set up
     running = {"partition": 1, "worker": "w", "state": "RUNNING", "as_of_us": 5, "keys": 2}
 

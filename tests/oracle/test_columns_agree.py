@@ -87,7 +87,7 @@ def variants(table: str) -> Iterator[Row]:
 
 @pytest.mark.domain("2.6 *")
 @pytest.mark.parametrize("table", TABLES)
-def test_both_take_and_refuse_the_same_rows(table: str) -> None:
+def test_product_and_model_accept_and_refuse_the_same_rows(table: str) -> None:
     good = ROWS[table][0]
     # The stride counts over all rows, so different rows meet different values of a column.
     for row in islice(variants(table), 0, None, stride(table)):

@@ -8,7 +8,7 @@ from tests.oracle.met import EDGES, met_by
 SEEDS = (144, 679)
 
 
-def test_generated_histories_meet_every_edge() -> None:
+def test_generated_histories_cover_every_edge_case() -> None:
     met: Counter[str] = Counter()
     for seed in SEEDS:
         met.update(met_by(seed))

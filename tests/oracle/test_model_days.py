@@ -21,7 +21,7 @@ class Run:
         return state_of(self.model.keys[KEY])
 
 
-def test_stock_out_windows_and_quiet_windows_of_whole_days() -> None:
+def test_the_model_computes_demand_and_quiet_windows_from_whole_days() -> None:
     run = Run()
     hours = {"trading_windows": 72, "trading_from_window": 48}
     run.put("item_location", "c", at(0), after=policy(at(0), **hours))

@@ -57,7 +57,7 @@ def random_policy(rng: Random) -> tuple[Row, Any] | None:
         return None
 
 
-def test_timelines_are_pruned_and_searched_alike() -> None:
+def test_product_and_model_prune_and_search_price_timelines_alike() -> None:
     rng = Random(1)  # noqa: S311 -- repeatable test data, no secret
     for _ in range(ROUNDS):
         rows = random_rows(rng)
@@ -88,7 +88,7 @@ def random_inputs(rng: Random, policy: Row) -> Inputs:
     )
 
 
-def test_the_same_price_is_proposed() -> None:
+def test_product_and_model_propose_the_same_price() -> None:
     rng, proposed = Random(2), 0  # noqa: S311 -- repeatable test data, no secret
     for _ in range(3 * ROUNDS):
         both = random_policy(rng)
@@ -122,7 +122,7 @@ def test_the_same_price_is_proposed() -> None:
     assert proposed > ROUNDS // 10
 
 
-def test_the_same_levels_and_quantities_are_computed() -> None:
+def test_product_and_model_compute_the_same_levels_and_quantities() -> None:
     rng, ordered = Random(3), 0  # noqa: S311 -- repeatable test data, no secret
     for _ in range(2 * ROUNDS):
         both = random_policy(rng)

@@ -30,7 +30,7 @@ def test_odoo_17320_odoo_1062_two_scheduler_runs_order_once() -> None:
     assert (shop.state.episode.state, shop.state.episode.quantity_units) == ("open", 42)
 
 
-def test_odoo_pr_33798_odoo_pr_31490_odoo_30541_a_line_without_the_id_is_on_order_too() -> None:
+def test_odoo_pr_33798_odoo_pr_31490_odoo_30541_order_line_without_need_id_counts() -> None:
     shop = in_need()
 
     shop.insert("purchase_order_line", id=1, ordered_units=1)
@@ -42,7 +42,7 @@ def test_odoo_pr_33798_odoo_pr_31490_odoo_30541_a_line_without_the_id_is_on_orde
     assert shop.said[-1] == f"{FIRST} revision 2 cancelled"
 
 
-def test_inventree_4904_open_orders_are_in_the_position() -> None:
+def test_inventree_4904_open_orders_count_in_the_inventory_position() -> None:
     shop = Shop(reorder_point_units=140, order_up_to_units=816, pack_units=12, allocated_units=6)
     shop.insert("purchase_order_line", id=1, ordered_units=72)
     shop.insert(
@@ -60,7 +60,7 @@ def test_inventree_4904_open_orders_are_in_the_position() -> None:
     assert shop.said[0].endswith("open 696")
 
 
-def test_odoo_20719_a_cancelled_and_restored_line_does_not_order_again() -> None:
+def test_odoo_20719_a_restored_order_line_cancels_the_second_need() -> None:
     shop = in_need()
     shop.insert("purchase_order_line", id=1, ordered_units=42, reorder_id=FIRST, status="draft")
     assert shop.said[-1] == f"{FIRST} revision 2 accepted"
@@ -75,7 +75,7 @@ def test_odoo_20719_a_cancelled_and_restored_line_does_not_order_again() -> None
     assert shop.state.base_position_units == 62
 
 
-def test_odoo_pr_76466_a_postponed_receipt_orders_nothing() -> None:
+def test_odoo_pr_76466_a_postponed_order_line_opens_no_need() -> None:
     shop = in_need()
     shop.insert("purchase_order_line", id=1, ordered_units=42, reorder_id=FIRST, due_on=20_410)
     said = list(shop.said)
@@ -107,7 +107,7 @@ def test_odoo_pr_141480_odoo_pr_283083_odoo_documentation_14850_no_rounding_pass
     assert order_quantity(ranged, levels(ranged, None, None), base, None).units == units
 
 
-def test_erpnext_36154_erpnext_50475_the_same_need_is_asked_for_once_in_many_days() -> None:
+def test_erpnext_36154_erpnext_50475_daily_reviews_open_a_need_only_once() -> None:
     shop = in_need()
 
     for day in range(1, 15):
@@ -116,7 +116,7 @@ def test_erpnext_36154_erpnext_50475_the_same_need_is_asked_for_once_in_many_day
     assert shop.said == [f"{FIRST} revision 1 open 42"]
 
 
-def test_erpnext_pr_4791_at_the_reorder_point_an_order_is_due() -> None:
+def test_erpnext_pr_4791_a_need_opens_at_the_reorder_point() -> None:
     shop = Shop()
     shop.count(1, 22, "08:00")
     shop.sell(1, 1, "09:00")

@@ -16,7 +16,7 @@ def fold(history: History, upto: int | None = None) -> list[dict[str, Any]]:
     return [json.loads(line) for line in fold_history(texts, every=None)]
 
 
-def test_a_review_far_in_the_future_is_refused_before_the_days_up_to_it_are_folded() -> None:
+def test_a_review_mark_far_in_the_future_is_rejected_as_overflow() -> None:
     history, now = History(), at(9)
     row = policy(now, clock_mode="replayed", reviewed_at=now)
     history.put("item_location", "c", now, after=row)
@@ -32,7 +32,7 @@ def test_a_review_far_in_the_future_is_refused_before_the_days_up_to_it_are_fold
 
 
 @pytest.mark.domain("11.2 Refused change")
-def test_a_count_whose_last_change_was_refused_is_found_by_its_id() -> None:
+def test_an_update_whose_before_image_was_never_folded_finds_the_count_by_id() -> None:
     history, now = History(), at(9)
     first = count(7, 8, at(8), kind="opening")
     history.put("stock_count", "c", now, after=first)
@@ -47,7 +47,7 @@ def test_a_count_whose_last_change_was_refused_is_found_by_its_id() -> None:
 
 
 @pytest.mark.domain("11.2 Refused change", "11.4 Approved")
-def test_only_a_change_with_an_approved_image_removes_a_count_whose_void_was_refused() -> None:
+def test_only_an_approved_image_replaces_a_count_whose_void_was_rejected() -> None:
     history, now = History(), at(9)
     first = count(7, 8, at(8), kind="opening")
     void = {**first, "status": "void"}
@@ -70,7 +70,7 @@ def test_only_a_change_with_an_approved_image_removes_a_count_whose_void_was_ref
 
 
 @pytest.mark.domain("11.2 Refused change")
-def test_a_folded_count_stays_whatever_comes_after_its_refused_change() -> None:
+def test_a_delete_after_a_rejected_update_does_not_remove_the_count() -> None:
     history, late = History(), at(9, days=6)
     first = count(7, 8, at(8), kind="opening")
     history.put("stock_count", "c", at(8), after=first)

@@ -24,7 +24,7 @@ def test_erpnext_54640_erpnext_54295_erpnext_pr_35481_erpnext_49861_a_change_bef
     assert (shop.state.on_hand_units, shop.variances) == (1, [3, -2])
 
 
-def test_erpnext_pr_24031_erpnext_26625_erpnext_40123_a_back_dated_entry_reposts_nothing() -> None:
+def test_erpnext_pr_24031_erpnext_26625_erpnext_40123_late_sale_changes_one_window() -> None:
     shop = Shop()
     shop.count(1, 500, "00:00", kind="opening")
     for row_id in range(2, 202):
@@ -39,7 +39,7 @@ def test_erpnext_pr_24031_erpnext_26625_erpnext_40123_a_back_dated_entry_reposts
     assert shop.state.on_hand_units == 500 - 200 - 7
 
 
-def test_erpnext_pr_50277_erpnext_pr_31748_posting_in_batches_moves_no_sale() -> None:
+def test_erpnext_pr_50277_erpnext_pr_31748_the_order_of_arrival_changes_no_result() -> None:
     """A receipt at 09:00 and later sales reach Postgres at 18:00, in any order."""
     facts = [("08:00", 5), ("09:10", -4), ("09:20", -3)]
     seen = set()
@@ -62,7 +62,7 @@ def test_erpnext_pr_50277_erpnext_pr_31748_posting_in_batches_moves_no_sale() ->
     assert (on_hand, [units for _, units in sold_at]) == (-2, [0, 4, 3])
 
 
-def test_openboxes_pr_5092_oracle_support_2474243_the_book_may_move_during_a_count() -> None:
+def test_openboxes_pr_5092_oracle_support_2474243_sales_after_the_count_reduce_stock() -> None:
     """A count has a time, to the second. Sales after this time are subtracted from its units."""
     shop = Shop()
     shop.count(1, 10, "07:00", kind="opening")

@@ -47,7 +47,7 @@ SOURCE = "def total():\n    first = one()\n    second = two()\n    return first 
         ("moved.py", "first = one()\n", "first = zero()\n"),
     ],
 )
-def test_a_patch_survives_edits_of_the_lines_around_it_and_a_renamed_file(
+def test_a_patch_applies_after_nearby_edits_and_a_file_rename(
     tmp_path: Path, file: str, former: str, text: str
 ) -> None:
     path = tmp_path / "rules" / file
@@ -73,7 +73,7 @@ def test_a_patch_of_changed_or_repeated_lines_is_refused(tmp_path: Path, text: s
         place(PATCH, tmp_path, ("rules",))
 
 
-def test_added_lines_keep_a_line_around_them() -> None:
+def test_a_narrowed_hunk_of_added_lines_keeps_a_context_line() -> None:
     added = "--- a/x.py\n+++ b/x.py\n@@ -1,2 +1,3 @@\n one\n+new\n two\n"
     [hunk] = hunks(added)
 

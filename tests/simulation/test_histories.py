@@ -8,7 +8,7 @@ LONG = os.environ.get("HYPOTHESIS_PROFILE") == "long"
 SEEDS = int(os.environ.get("INVENTORY_SIMULATION_SEEDS", "10000" if LONG else "1000"))
 
 
-def test_no_history_breaks_a_promise() -> None:
+def test_random_histories_with_faults_violate_no_invariant() -> None:
     report = run(start=0, seeds=SEEDS, workers=1, progress=lambda _: None)
 
     assert report.seeds == SEEDS

@@ -37,50 +37,50 @@ def lost(disk: Disk, steps: tuple[Step, ...], *faults: Fault) -> Simulation:
 
 
 @pytest.mark.parametrize("part", [1, 2, 3, 4])
-def test_a_source_recreated_halts_whoever_starts(disk: Disk, part: int) -> None:
+def test_a_recreated_source_topic_halts_a_starting_worker(disk: Disk, part: int) -> None:
     simulation = lost(disk, SALES, Fault(LATE, REMAKE, part=part))
 
     assert "was deleted and recreated" in str(simulation.halted[0])
 
 
-def test_a_source_recreated_before_anything_came_of_it_is_a_source(disk: Disk) -> None:
+def test_a_source_topic_recreated_before_any_output_halts_no_worker(disk: Disk) -> None:
     assert not lost(disk, SALES, Fault(1, REMAKE, part=4)).halted
 
 
-def test_a_source_cut_off_before_it_was_read_halts_a_worker_that_runs(disk: Disk) -> None:
+def test_truncation_of_unread_source_records_halts_a_running_worker(disk: Disk) -> None:
     simulation = lost(disk, SALES, Fault(28, CUT, part=4))
 
     # The offset depends on the number of the simulation's steps before the first chunk.
     assert re.match(r"stock.events\[0\]@[24]: out of range", str(simulation.halted[0]))
 
 
-def test_a_worker_that_has_read_everything_needs_no_record_of_the_source(disk: Disk) -> None:
+def test_truncation_of_source_records_already_read_halts_no_running_worker(disk: Disk) -> None:
     assert not lost(disk, SALES, Fault(LATE, CUT, part=4)).halted
 
 
-def test_a_source_cut_off_within_the_ring_halts_whoever_starts(disk: Disk) -> None:
+def test_truncation_of_records_in_the_dedupe_ring_halts_a_starting_worker(disk: Disk) -> None:
     simulation = lost(disk, SOONER, Fault(LATE, CUT, part=2), Fault(LATE, KILL))
 
     assert "begins at offset 3: it was truncated" in str(simulation.halted[0])
 
 
-def test_window_rows_cut_off_halt_whoever_starts(disk: Disk) -> None:
+def test_truncated_window_rows_halt_a_starting_worker(disk: Disk) -> None:
     simulation = lost(disk, SALES, Fault(LATE, CUT_ROWS, part=2), Fault(LATE, KILL))
 
     assert "rows of S1|A: it was truncated" in str(simulation.halted[0])
 
 
-def test_levels_cut_off_halt_whoever_starts(disk: Disk) -> None:
+def test_truncated_changelog_levels_halt_a_starting_worker(disk: Disk) -> None:
     simulation = lost(disk, SALES, Fault(LATE, CUT_LEVELS, part=1), Fault(LATE, KILL))
 
     assert "it was truncated" in str(simulation.halted[0])
 
 
-def test_a_worker_that_runs_needs_no_row_of_the_changelog(disk: Disk) -> None:
+def test_truncated_window_rows_halt_no_running_worker(disk: Disk) -> None:
     assert not lost(disk, SALES, Fault(LATE, CUT_ROWS, part=4)).halted
 
 
-def test_a_worker_that_halts_without_a_loss_is_found(
+def test_the_simulation_reports_a_worker_that_halts_without_a_loss(
     disk: Disk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def halt(*_: object) -> None:
@@ -93,7 +93,7 @@ def test_a_worker_that_halts_without_a_loss_is_found(
         lost(disk, SALES, Fault(LATE, KILL))
 
 
-def test_histories_with_a_loss_are_the_others_with_one_thing_more() -> None:
+def test_some_random_histories_contain_each_kind_of_loss() -> None:
     plans = [draw_plan(seed) for seed in range(200)]
 
     losing = [plan for plan in plans if any(fault.kind in LOSSES for fault in plan.faults)]
@@ -102,14 +102,14 @@ def test_histories_with_a_loss_are_the_others_with_one_thing_more() -> None:
     assert 10 < len(losing) < 40
 
 
-def test_nobody_rebuilds_changelogs_behind_a_loss() -> None:
+def test_with_loss_drops_changelog_wipes_after_the_loss() -> None:
     wipes = (Fault(5, WIPE), Fault(50, WIPE))
     plan = replace(world_of(SALES), faults=wipes)
 
     assert with_loss(plan, Fault(20, CUT, part=1)).faults == (wipes[0], Fault(20, CUT, part=1))
 
 
-def test_a_worker_that_folds_another_source_is_found(
+def test_the_simulation_reports_a_worker_that_folds_a_recreated_source_topic(
     disk: Disk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("streams.engine.restore.refuse_other_source", lambda *_: None)

@@ -60,7 +60,9 @@ def proposals(stack: RunningStack) -> list[tuple[object, ...]]:
         ).fetchall()
 
 
-def test_the_highest_revision_stands_and_a_new_need_supersedes_the_old(stack: RunningStack) -> None:
+def test_the_highest_revision_is_stored_and_a_new_need_supersedes_the_old(
+    stack: RunningStack,
+) -> None:
     first, second = f"R:{KEY}:1-10", f"R:{KEY}:1-200"
 
     produce(
@@ -82,7 +84,9 @@ def test_the_highest_revision_stands_and_a_new_need_supersedes_the_old(stack: Ru
     ]
 
 
-def test_a_final_word_of_a_person_is_kept_and_the_need_still_closes(stack: RunningStack) -> None:
+def test_a_decided_proposal_keeps_its_quantity_and_its_need_still_closes(
+    stack: RunningStack,
+) -> None:
     need = f"R:{KEY}:1-300"
     produce(stack, revised(id=need, revision=1))
     stack.wait_until(lambda: any(row[0] == need for row in proposals(stack)))

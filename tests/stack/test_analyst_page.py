@@ -84,7 +84,7 @@ def python(
     )
 
 
-def test_every_command_of_the_page_works_while_the_retailer_trades(home: Path) -> None:
+def test_every_command_of_the_analyst_page_works_during_trade(home: Path) -> None:
     digest = ""
     for line in commands():
         command = line.replace("DIGEST", digest)
@@ -105,7 +105,7 @@ def test_every_command_of_the_page_works_while_the_retailer_trades(home: Path) -
 
 
 @pytest.mark.parametrize("section", [*QUESTIONS, SIMULATIONS])
-def test_every_command_and_script_of_a_section_works(
+def test_every_command_and_script_of_an_analyst_page_section_works(
     home: Path, tmp_path: Path, section: str
 ) -> None:
     assert commands(section) or blocks(section, "python")
@@ -123,7 +123,7 @@ def test_every_command_and_script_of_a_section_works(
         assert done.returncode == 0, f"{text}\n{done.stdout}\n{done.stderr}"
 
 
-def test_the_section_has_every_step() -> None:
+def test_the_analyst_page_has_every_backfill_step() -> None:
     verbs = {" ".join(command.split()[1:3]) for command in commands()}
 
     steps = ("run", "plan", "diff", "review", "approve", "publish", "shadow", "cutover", "rollback")

@@ -34,7 +34,7 @@ def behind(settings: Connections, home: Path, ends: dict[int, int]) -> Connectio
 
 
 @pytest.mark.parametrize("engine", ["local", "spark"])
-def test_a_run_over_an_archive_that_is_behind_equals_one_over_a_complete_archive(
+def test_a_run_over_a_lagging_archive_equals_one_over_a_complete_archive(
     stack: RunningStack, tmp_path: Path, ends: dict[int, int], engine: str
 ) -> None:
     whole = stack.settings.model_copy(update={"home": tmp_path / "whole"})
@@ -56,7 +56,7 @@ def test_a_run_over_an_archive_that_is_behind_equals_one_over_a_complete_archive
     assert report.as_json()["records"] == complete.as_json()["records"]
 
 
-def test_an_archive_behind_of_another_topic_is_refused(
+def test_a_lagging_archive_of_another_topic_is_refused(
     stack: RunningStack, tmp_path: Path, ends: dict[int, int]
 ) -> None:
     own = behind(stack.settings, tmp_path, ends)

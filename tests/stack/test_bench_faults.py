@@ -10,7 +10,9 @@ from tests.stack.test_workers import shared
 pytestmark = pytest.mark.soak
 
 
-def test_faults_are_told_with_the_time_they_cost_and_nothing_differs(stack: RunningStack) -> None:
+def test_the_faults_bench_reports_recovery_times_and_finds_no_difference(
+    stack: RunningStack,
+) -> None:
     stack.wait_until(lambda: shared(stack))
     before = sum(stack.runtime.services[name].restarts for name in ("worker-1", "worker-2"))
     options = ("--yes", "--rounds", "2", "--freeze", "0.5", "--seed", "5")

@@ -16,7 +16,7 @@ SELECT count(*) FROM retail.sale_line GROUP BY location HAVING location LIKE 'BE
 """
 
 
-def test_every_checkout_of_both_sides_is_in_the_stock(stack: RunningStack) -> None:
+def test_the_hot_bench_finds_every_checkout_of_both_sides_in_the_stock(stack: RunningStack) -> None:
     options = ("--clients", "4", "--seconds", "1", "--items", "1", "--json")
 
     done = stack.cli("bench", "hot", *options)
@@ -35,7 +35,7 @@ def test_every_checkout_of_both_sides_is_in_the_stock(stack: RunningStack) -> No
     assert left is None
 
 
-def test_a_stock_that_misses_a_sale_fails_the_bench(stack: RunningStack) -> None:
+def test_the_hot_bench_fails_if_the_stock_misses_a_sale(stack: RunningStack) -> None:
     bench = hot._Bench(hot.Plan(packaged() / "pgbench"), stack.settings)
 
     with hot._row_tables(stack.settings), pytest.raises(BenchFailed, match="7 units were sold"):

@@ -9,7 +9,7 @@ from tests.stack.running import run_inventory
 pytestmark = pytest.mark.soak
 
 
-def test_each_sink_makes_everything_of_a_generated_log(tmp_path) -> None:
+def test_the_sinks_bench_runs_each_sink_over_the_whole_generated_log(tmp_path) -> None:
     line = ("bench", "sinks", "--records", "3000", "--keys", "300", "--seed", "2", "--json")
 
     result = run_inventory(*line, home=tmp_path)

@@ -9,7 +9,7 @@ from tests.stack.running import run_inventory
 pytestmark = pytest.mark.soak
 
 
-def test_one_worker_and_two_fold_the_same_log_right_while_somebody_asks(tmp_path) -> None:
+def test_the_workers_bench_compares_one_and_two_workers_under_queries(tmp_path) -> None:
     result = run_inventory(
         *("bench", "workers", "--records", "20000", "--keys", "2000", "--rounds", "1"),
         *("--timeout", "600", "--json"),

@@ -60,7 +60,7 @@ def kill_connect(own: RunningStack) -> None:
     assert captured(own) < ROWS
 
 
-def test_a_capture_that_began_again_is_refused_and_a_whole_one_is_not(own: RunningStack) -> None:
+def test_an_interrupted_capture_is_refused_and_a_complete_one_accepted(own: RunningStack) -> None:
     own.cli("generation", "--yes")
     with ThreadPoolExecutor() as pool:
         starting = pool.submit(own.cli, "up", "--detach", "--only", PARTS)

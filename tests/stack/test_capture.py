@@ -12,7 +12,7 @@ def shape(value: str) -> dict[str, object]:
     return images | {"op": envelope["op"], "source": sorted(envelope["source"])}
 
 
-def test_key_partition_and_fields_of_each_message_are_those_of_the_golden_one(
+def test_each_connector_message_has_key_partition_and_fields_of_its_golden_file(
     stack: RunningStack,
 ) -> None:
     recorded, kept = recorder.record(stack.settings), recorder.kept()

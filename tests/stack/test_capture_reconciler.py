@@ -71,7 +71,7 @@ FAULTS: Final[dict[str, Callable[[RunningStack, ConnectClient], None]]] = {
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_connector_that_is_not_as_wanted_is_repaired(
+def test_a_connector_that_differs_from_its_definition_is_repaired(
     stack: RunningStack, client: ConnectClient, fault: str
 ) -> None:
     stack.wait_until(lambda: well(stack, client))
@@ -81,7 +81,7 @@ def test_a_connector_that_is_not_as_wanted_is_repaired(
     stack.wait_until(lambda: repairs(stack) > before and well(stack, client), client.state)
 
 
-def test_a_failed_task_is_restarted_and_no_sale_is_lost(
+def test_a_failed_connector_task_is_restarted_and_no_sale_is_lost(
     stack: RunningStack, client: ConnectClient
 ) -> None:
     secrets = stack.home.secrets()
@@ -109,7 +109,7 @@ def test_a_failed_task_is_restarted_and_no_sale_is_lost(
     assert report(stack)["repaired"] == "restarted"
 
 
-def test_a_pause_on_purpose_stays_until_the_printed_command(
+def test_a_deliberate_capture_pause_lasts_until_the_printed_repair_command(
     stack: RunningStack, client: ConnectClient
 ) -> None:
     assert stack.cli("capture", "pause").returncode == 0

@@ -103,7 +103,7 @@ def destroyed(own: RunningStack) -> Destroyed:
     return Destroyed(shop, reports, problem, refused)
 
 
-def test_doctor_status_and_a_failing_start_name_the_damage(destroyed: Destroyed) -> None:
+def test_doctor_status_and_a_refused_start_name_the_capture_damage(destroyed: Destroyed) -> None:
     dropped, again, lost, _ = destroyed.reports
     said = destroyed.refused.stderr
 
@@ -119,7 +119,9 @@ def test_doctor_status_and_a_failing_start_name_the_damage(destroyed: Destroyed)
     assert len(said.splitlines()) <= SHORT
 
 
-def test_the_printed_repair_brings_every_sale_back(own: RunningStack, destroyed: Destroyed) -> None:
+def test_the_printed_capture_repair_recovers_every_sale(
+    own: RunningStack, destroyed: Destroyed
+) -> None:
     dropped, again, lost, failed = destroyed.reports
     named = [dropped[name] for name in ("publication", "connector", "slot", "replica identity")]
     named += [again["publication"], lost["slot"], failed["stack"]]

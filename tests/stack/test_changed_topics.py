@@ -104,7 +104,7 @@ def wait_for_halt(own: RunningStack, reason: str) -> dict[str, str]:
     return own.wait_until(told)
 
 
-def test_records_before_a_group_offset_set_to_the_end_wait_for_no_other(own: RunningStack) -> None:
+def test_a_group_offset_set_to_the_end_skips_no_record(own: RunningStack) -> None:
     sell(own, 1, 2)
     wait_for(own, -2)
     crashes = own.runtime.services["worker-1"].restarts
@@ -123,7 +123,7 @@ def test_records_before_a_group_offset_set_to_the_end_wait_for_no_other(own: Run
     assert own.runtime.services["worker-1"].restarts == crashes
 
 
-def test_what_somebody_aborts_counts_nothing_and_is_waited_for_by_nobody(
+def test_worker_and_archiver_skip_records_of_an_aborted_transaction(
     own: RunningStack,
 ) -> None:
     wait_for(own, -5)
@@ -154,7 +154,7 @@ def test_what_somebody_aborts_counts_nothing_and_is_waited_for_by_nobody(
     wait_for(own, -6)
 
 
-def test_a_tombstone_among_the_levels_halts_a_worker(own: RunningStack) -> None:
+def test_a_tombstone_in_the_state_changelog_halts_a_worker(own: RunningStack) -> None:
     producer = Producer({"bootstrap.servers": own.settings.kafka_bootstrap, "acks": "all"})
     producer.produce(ON_HAND_CHANGELOG, None, KEY.encode(), partition=PLACE)
     assert producer.flush(60) == 0
@@ -166,7 +166,7 @@ def test_a_tombstone_among_the_levels_halts_a_worker(own: RunningStack) -> None:
     assert told["repair"] == "inventory workers rebuild --yes"
 
 
-def test_a_source_with_more_partitions_halts_a_worker(own: RunningStack) -> None:
+def test_a_source_topic_with_added_partitions_halts_a_worker(own: RunningStack) -> None:
     admin = admin_client(own.settings.kafka_bootstrap)
     for answer in admin.create_partitions([NewPartitions(STOCK_EVENTS, 13)]).values():
         answer.result(30)

@@ -17,7 +17,7 @@ def test_the_doctor_asks_machine_and_stack_and_finds_no_failure(stack: RunningSt
     assert len(rows) > 12
 
 
-def test_the_status_of_a_person_names_connector_lag_and_freshness(stack: RunningStack) -> None:
+def test_status_shows_connector_lag_and_freshness(stack: RunningStack) -> None:
     shown = stack.cli("status", "--location", "LONDON").stdout
 
     assert "connector RUNNING" in shown
@@ -36,7 +36,7 @@ def test_logs_are_shown_by_service_and_all_together(stack: RunningStack) -> None
     assert "expected one of" in wrong.stderr
 
 
-def test_runs_and_archive_have_a_status(stack: RunningStack) -> None:
+def test_backfill_status_reports_runs_and_archive(stack: RunningStack) -> None:
     assert stack.cli("backfill", "run").returncode == 0
 
     found = json.loads(stack.cli("backfill", "status", "--json").stdout)

@@ -63,7 +63,7 @@ def connect_environment(stack: RunningStack) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("account", WRONG, ids=("none", "wrong", "empty", "nobody"))
-def test_every_request_needs_the_password(
+def test_every_connect_rest_request_requires_the_password(
     stack: RunningStack, account: tuple[str, str] | None
 ) -> None:
     with client_of(stack, account) as client:
@@ -75,7 +75,7 @@ def test_every_request_needs_the_password(
     assert all("missing required signature" in answer.text for answer in signed)
 
 
-def test_the_interface_listens_on_loopback_only(stack: RunningStack) -> None:
+def test_the_connect_rest_interface_listens_on_loopback_only(stack: RunningStack) -> None:
     port = f"{stack.runtime.ports['connect']:04X}"
     sockets = [
         (*line.split()[1].split(":"), line.split()[3])
@@ -88,7 +88,7 @@ def test_the_interface_listens_on_loopback_only(stack: RunningStack) -> None:
     assert all(host.endswith(LOOPBACK) for host in hosts)
 
 
-def test_a_variable_of_another_name_is_not_resolved(stack: RunningStack) -> None:
+def test_connect_resolves_no_environment_variable_except_its_password(stack: RunningStack) -> None:
     ours = connect_environment(stack)
     names = sorted({*stack.environment, *ours} - {"CDC_PASSWORD"})
     asked = "".join(f"/${{env:{name}}}" for name in names)
@@ -102,7 +102,7 @@ def test_a_variable_of_another_name_is_not_resolved(stack: RunningStack) -> None
 
 
 @pytest.mark.parametrize("provider", ["file", "directory", "mine"])
-def test_no_file_is_read_for_a_caller(stack: RunningStack, provider: str) -> None:
+def test_connect_reads_no_file_for_a_rest_client(stack: RunningStack, provider: str) -> None:
     file = stack.home.config / "connect-credentials.properties"
     path = file.parent if provider == "directory" else file
     key = file.name if provider == "directory" else ACCOUNT
@@ -119,7 +119,7 @@ def test_no_file_is_read_for_a_caller(stack: RunningStack, provider: str) -> Non
     assert ("is not allowed" in said) is (provider == "mine")
 
 
-def test_connect_has_the_one_secret_that_it_needs(stack: RunningStack) -> None:
+def test_connect_has_only_the_cdc_secret_in_its_environment(stack: RunningStack) -> None:
     ours, secrets = connect_environment(stack), stack.home.secrets()
     known = {name for name, value in secrets.items() if value in json.dumps(ours)}
 

@@ -9,7 +9,7 @@ from deploy.stack.home import PROJECT
 from tests.stack.running import COMMAND_S, RunningStack
 
 
-def test_the_steps_of_the_container_may_be_repeated_on_a_stack_that_has_them(
+def test_the_setup_container_can_run_again_on_a_running_stack(
     stack: RunningStack,
 ) -> None:
     secrets = stack.home.secrets()

@@ -59,7 +59,7 @@ def _check_what_waits_for_visitors(home: Path) -> None:
 
 
 @pytest.mark.soak  # `make test` begins with `inventory fetch`, which makes them on a new machine
-def test_archives_of_classes_are_made_where_they_are_missing(
+def test_fetch_creates_missing_java_class_archives(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fetched = cache_root() / cache_name()

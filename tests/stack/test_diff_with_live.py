@@ -50,7 +50,7 @@ def test_published_decisions_equal_a_run_of_the_same_rules(stack: RunningStack) 
     assert "live (revision 2)" in swapped.stdout
 
 
-def test_a_run_of_other_parameters_differs_and_explains_a_key(stack: RunningStack) -> None:
+def test_diff_lists_and_explains_decisions_changed_by_other_parameters(stack: RunningStack) -> None:
     place = traded(stack)
     changed = ("--set", "order_up_to_units=90", "--where", f"location={place}")
     planned = stack.cli("backfill", "plan", *changed, "--revision", "3", "--json")

@@ -118,7 +118,7 @@ def assert_nothing_differs(stack: RunningStack) -> None:
     assert result.returncode == 0, result.stdout + result.stderr
 
 
-def test_any_worker_answers_for_any_key_and_knows_the_whole_map(stack: RunningStack) -> None:
+def test_any_worker_answers_for_any_key_and_lists_all_partitions(stack: RunningStack) -> None:
     stack.wait_until(lambda: shared(stack))
     sell(stack, f"r{uuid.uuid4().hex[:8]}")
     settled(stack)
@@ -159,7 +159,7 @@ def test_answers_of_running_workers_fit_their_schemas(stack: RunningStack) -> No
     assert complaints(answers.PROBLEM, refused.content) == []
 
 
-def test_after_kill_9_of_the_owner_a_key_is_unknown_and_then_right_again(
+def test_after_kill_9_of_its_owner_a_key_is_unavailable_and_then_correct(
     stack: RunningStack,
 ) -> None:
     stack.wait_until(lambda: shared(stack))
@@ -183,7 +183,7 @@ def test_after_kill_9_of_the_owner_a_key_is_unknown_and_then_right_again(
     assert stack.runtime.services["worker-2"].restarts > before.restarts
 
 
-def test_a_worker_that_wakes_up_shows_no_number_of_the_past(stack: RunningStack) -> None:
+def test_a_resumed_worker_returns_no_outdated_stock(stack: RunningStack) -> None:
     stack.wait_until(lambda: shared(stack))
     key = key_of_the_second(stack)
     pid = stack.runtime.services["worker-2"].pid
@@ -236,7 +236,7 @@ def test_scaling_to_three_and_back_under_load_loses_nothing(stack: RunningStack)
 
 
 @pytest.mark.soak  # tests/deploy/test_workers_command.py does it without a broker
-def test_a_worker_that_is_stopped_leaves_at_once_and_stays_away_until_it_is_started(
+def test_a_stopped_worker_leaves_its_group_at_once_until_it_is_started(
     stack: RunningStack,
 ) -> None:
     stack.wait_until(lambda: shared(stack))
@@ -307,7 +307,7 @@ def test_a_worker_shows_its_metrics(stack: RunningStack) -> None:
     assert seen["process_resident_memory_bytes"][0] > 1 << 24
 
 
-def test_a_worker_that_is_gone_for_good_leaves_its_group_at_once(stack: RunningStack) -> None:
+def test_leave_removes_a_static_member_from_its_group_at_once(stack: RunningStack) -> None:
     bootstrap = stack.settings.kafka_bootstrap
     group = f"test-leave-{uuid.uuid4().hex[:6]}"
 

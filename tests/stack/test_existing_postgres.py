@@ -91,7 +91,9 @@ def running(folder: Path, block: str, port: int) -> Iterator[None]:
 
 
 @pytest.mark.soak  # services of its own
-def test_a_sale_in_an_own_table_becomes_stock(services: RunningStack, tmp_path: Path) -> None:
+def test_a_sale_in_a_table_of_an_existing_postgres_changes_stock(
+    services: RunningStack, tmp_path: Path
+) -> None:
     values, port = values_of(services), free_port()
     write_variables(tmp_path, values)
     _try, setup, programs = blocks(PAGE, "sh")

@@ -21,7 +21,7 @@ def shown_keys(stack: RunningStack) -> list[tuple[str, str]]:
         ).fetchall()
 
 
-def test_every_item_adds_up_from_the_workers_own_state(stack: RunningStack) -> None:
+def test_the_explanation_of_every_item_adds_up_from_the_worker_state(stack: RunningStack) -> None:
     shop = Shop(stack.settings.owner_database_url.get_secret_value())
     shop.trade()
     assert verify(shop.location, settings=stack.settings).ok
@@ -39,7 +39,7 @@ def test_every_item_adds_up_from_the_workers_own_state(stack: RunningStack) -> N
         assert not [name for name in shown if "not_in_state" in name]
 
 
-def test_the_commands_explain_an_item_and_its_sales(stack: RunningStack) -> None:
+def test_explain_and_sales_commands_report_an_item(stack: RunningStack) -> None:
     shop = Shop(stack.settings.owner_database_url.get_secret_value())
     shop.trade()
     assert verify(shop.location, settings=stack.settings).ok

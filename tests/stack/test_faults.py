@@ -73,7 +73,7 @@ def lines_written(stack: RunningStack, location: str) -> Callable[[], int]:
     return count
 
 
-def test_an_import_keeps_its_totals_while_every_part_is_killed_once(
+def test_a_sales_import_keeps_its_totals_while_each_process_is_killed_once(
     stack: RunningStack, tmp_path: Path
 ) -> None:
     location = f"LAND-{uuid.uuid4().hex[:8].upper()}"
@@ -122,7 +122,7 @@ def damage(directory: Path) -> None:
 
 
 @pytest.mark.soak  # tests/simulation damages and deletes snapshots
-def test_what_is_lost_beside_the_workers_costs_time_only(stack: RunningStack) -> None:
+def test_lost_or_damaged_snapshots_change_no_result(stack: RunningStack) -> None:
     workers = stack.home.path / "workers" / APP_ID
     log = stack.home.log_of("worker-1")
 
@@ -144,7 +144,7 @@ def test_what_is_lost_beside_the_workers_costs_time_only(stack: RunningStack) ->
 
 
 @pytest.mark.soak  # the test above kills each part
-def test_all_that_read_and_write_die_at_once_and_agree_again(stack: RunningStack) -> None:
+def test_workers_sinks_and_postgres_agree_after_they_are_killed(stack: RunningStack) -> None:
     victims = ("worker-1", "worker-2", "projector", "actuator")
 
     with selling(stack) as runs:

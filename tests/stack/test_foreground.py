@@ -11,7 +11,7 @@ from deploy.stack.runtime import read_runtime
 from tests.stack.running import DEADLINE_S, INVENTORY, run_inventory
 
 
-def test_sigterm_ends_the_stack_with_the_command(tmp_path: Path) -> None:
+def test_sigterm_to_a_foreground_up_command_stops_the_stack(tmp_path: Path) -> None:
     home = Home(tmp_path / "home")
     # Another test's stack may have left its addresses in the environment.
     foreign = {name: text for name, text in os.environ.items() if "INVENTORY_" not in name}

@@ -15,7 +15,7 @@ def is_ready(stack: RunningStack) -> bool:
 
 
 @pytest.mark.soak  # tests/deploy/test_leaks.py puts a secret into each kind of place
-def test_no_secret_is_logged_answered_or_given_away_when_postgres_is_killed(
+def test_no_secret_is_in_logs_answers_or_processes_after_postgres_is_killed(
     stack: RunningStack,
 ) -> None:
     log = stack.home.log_of("projector")

@@ -94,7 +94,7 @@ def assert_nothing_differs(own: RunningStack, shop: Shop) -> None:
         assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
-def test_what_is_thrown_away_comes_back_byte_for_byte(own: RunningStack, shop: Shop) -> None:
+def test_a_rebuild_restores_every_state_byte_for_byte(own: RunningStack, shop: Shop) -> None:
     before = desk(own, shop), proposals(shop)
 
     unasked = own.cli("workers", "rebuild")
@@ -125,7 +125,7 @@ def test_changelogs_recreated_halt_a_worker_until_they_are_rebuilt(
     assert_nothing_differs(own, shop)
 
 
-def test_garbage_by_the_thousand_halts_a_worker_with_the_name_of_the_schema(
+def test_thousands_of_undecodable_records_halt_a_worker_with_the_schema_name(
     own: RunningStack,
 ) -> None:
     producer = Producer(
@@ -140,7 +140,7 @@ def test_garbage_by_the_thousand_halts_a_worker_with_the_name_of_the_schema(
     wait_for_halt(own, ExitCode.SCHEMA_BREAK, "can't be decoded as Debezium's envelope")
 
 
-def test_a_source_topic_recreated_halts_a_worker_and_is_not_rebuilt_from(own: RunningStack) -> None:
+def test_a_recreated_source_topic_halts_a_worker_and_prevents_a_rebuild(own: RunningStack) -> None:
     recreated(own, STOCK_EVENTS)
     restart(own)
 
@@ -153,7 +153,7 @@ def test_a_source_topic_recreated_halts_a_worker_and_is_not_rebuilt_from(own: Ru
     assert own.runtime.services["worker-1"].state != "paused"
 
 
-def test_a_worker_elsewhere_halts_however_far_the_source_recreated_has_grown(
+def test_a_recreated_longer_source_topic_halts_a_worker_without_local_topic_ids(
     own: RunningStack,
 ) -> None:
     """The new topic has more records than the old one, so only its topic id shows the change.
@@ -178,7 +178,7 @@ def test_a_worker_elsewhere_halts_however_far_the_source_recreated_has_grown(
     assert "the topic was recreated" in refused.stderr
 
 
-def test_a_changelog_that_was_cut_off_halts_a_worker(own: RunningStack) -> None:
+def test_a_truncated_changelog_halts_a_worker(own: RunningStack) -> None:
     admin = admin_client(own.settings.kafka_bootstrap)
     policy = ConfigEntry(
         "cleanup.policy", "compact,delete", incremental_operation=AlterConfigOpType.SET

@@ -20,7 +20,7 @@ assert committed_offsets(sys.argv[1], APP_ID, STOCK_EVENTS, range(PARTITIONS), t
 """
 
 
-def test_a_broker_in_its_first_seconds_is_waited_for_by_all_who_ask_for_offsets() -> None:
+def test_clients_that_request_offsets_wait_until_a_new_broker_answers() -> None:
     """In the first seconds, the admin client's request for a group's offsets may fail."""
     environments = make(["ours"], lambda _: None)
     with running(environments, with_postgres=False) as (services, _):

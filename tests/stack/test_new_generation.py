@@ -156,7 +156,9 @@ def renewed(own: RunningStack) -> NewGeneration:
     return NewGeneration(own, shop, answers, needed, shown, sold, coming, need, line, ordered)
 
 
-def test_it_is_refused_while_the_stack_runs_and_unasked(renewed: NewGeneration) -> None:
+def test_a_new_generation_is_refused_on_a_running_stack_and_without_yes(
+    renewed: NewGeneration,
+) -> None:
     running, unasked, done = renewed.answers
 
     assert (running.returncode, unasked.returncode, done.returncode) == (1, 1, 0)
@@ -165,7 +167,7 @@ def test_it_is_refused_while_the_stack_runs_and_unasked(renewed: NewGeneration) 
     assert "begins generation 2" in done.stdout
 
 
-def test_everything_is_shown_as_before(renewed: NewGeneration) -> None:
+def test_a_new_generation_shows_the_same_stock_sales_and_orders(renewed: NewGeneration) -> None:
     shop = renewed.shop
     found = {row[0] for row in rows(shop, GENERATIONS, shop.location)}
 
@@ -181,7 +183,7 @@ def test_everything_is_shown_as_before(renewed: NewGeneration) -> None:
     assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
-def test_open_needs_are_decided_once_more_and_nothing_is_ordered_twice(
+def test_a_new_generation_reopens_open_needs_and_orders_nothing_twice(
     renewed: NewGeneration,
 ) -> None:
     shop = renewed.shop
@@ -195,7 +197,7 @@ def test_open_needs_are_decided_once_more_and_nothing_is_ordered_twice(
     assert rows(shop, ORDERED, shop.location) == renewed.ordered
 
 
-def test_it_goes_on_from_there(renewed: NewGeneration) -> None:
+def test_new_sales_open_needs_in_the_new_generation(renewed: NewGeneration) -> None:
     own, shop = renewed.own, renewed.shop
 
     sell(own, shop, "A", 95)
@@ -208,7 +210,7 @@ def test_it_goes_on_from_there(renewed: NewGeneration) -> None:
     assert json.loads(compared.stdout)["proposals_of_former_generations"] > 0
 
 
-def test_the_decision_comes_back_where_a_promoted_revision_has_lost_its_log(
+def test_own_rules_decide_again_after_a_promoted_revision_loses_its_log(
     renewed: NewGeneration, tmp_path: Path
 ) -> None:
     own, shop = renewed.own, renewed.shop
@@ -245,7 +247,7 @@ def archive_all(settings: Connections) -> str | None:
     return source_id(settings.archive_dir)
 
 
-def test_an_archive_that_does_not_say_its_topic_is_told_by_its_last_records(
+def test_an_archive_without_topic_id_is_identified_by_its_last_records(
     renewed: NewGeneration, tmp_path: Path
 ) -> None:
     settings = renewed.own.settings.model_copy(update={"home": tmp_path})

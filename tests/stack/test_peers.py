@@ -11,7 +11,7 @@ pytestmark = pytest.mark.soak
 QUICK = "engine,plain,sql"
 
 
-def test_quick_peers_count_every_line_right_and_restore(tmp_path) -> None:
+def test_quick_peers_of_the_bench_count_every_record_correctly(tmp_path) -> None:
     result = run_inventory(
         *("bench", "peers", "--records", "20000", "--keys", "2000", "--peers", QUICK),
         *("--rounds", "1", "--timeout", "600", "--json"),

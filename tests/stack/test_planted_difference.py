@@ -135,7 +135,7 @@ def proved_after_the_restore(own: RunningStack) -> subprocess.CompletedProcess[s
     return done[-1]
 
 
-def test_an_altered_live_state_is_recorded_shown_and_repaired(
+def test_the_prover_finds_an_altered_live_state_and_a_rebuild_repairs_it(
     own: RunningStack, browser: OpenerDirector
 ) -> None:
     shop = Shop(own.settings.owner_database_url.get_secret_value())

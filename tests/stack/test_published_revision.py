@@ -149,7 +149,7 @@ def published_ends(found: Mapping[str, Any]) -> dict[int, int]:
     return {int(number): end for number, end in found["next_offsets"].items()}
 
 
-def test_a_run_of_another_log_is_refused(stack: RunningStack) -> None:
+def test_publishing_a_run_of_another_log_is_refused(stack: RunningStack) -> None:
     Shop(stack.settings.owner_database_url.get_secret_value()).trade()
     manifest, ends = history(stack.settings, None, runs=runs_dir(stack.settings))
     plan = make_plan(manifest, engine="local", ends=ends)
@@ -163,7 +163,7 @@ def test_a_run_of_another_log_is_refused(stack: RunningStack) -> None:
 
 
 @pytest.mark.soak  # tests/analytics/test_publication.py compares the states without a stack
-def test_it_holds_what_a_replay_gives_byte_for_byte_and_goes_on_there(
+def test_a_published_revision_equals_a_replay_byte_for_byte_and_continues(
     stack: RunningStack, shop: Shop, tree: Path
 ) -> None:
     of_tree = ("--code", str(tree))
@@ -201,7 +201,7 @@ def test_it_holds_what_a_replay_gives_byte_for_byte_and_goes_on_there(
 
 
 @pytest.mark.soak  # tests/analytics/test_publication.py ends it at each record
-def test_killed_in_the_middle_it_is_no_state_until_it_is_run_again(
+def test_an_interrupted_publication_is_unusable_until_it_is_repeated(
     stack: RunningStack, shop: Shop, tree: Path
 ) -> None:
     Shop(shop.url).trade()  # in other partitions too

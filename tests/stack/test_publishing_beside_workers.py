@@ -53,7 +53,7 @@ def slowly(tail: kafka.Tail, clock: Clock, ends: dict[int, int]) -> Iterator[Any
         yield message
 
 
-def test_a_topic_is_read_as_long_as_it_takes_but_not_while_nothing_comes(
+def test_reading_a_topic_times_out_only_if_no_record_arrives(
     stack: RunningStack, shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(kafka, "_BATCH", 1)
@@ -73,7 +73,7 @@ def test_a_topic_is_read_as_long_as_it_takes_but_not_while_nothing_comes(
         list(kafka.Tail(*asked, {0: ends[0]}, clock=waited.__next__).read_until(behind))
 
 
-def test_an_archive_that_is_refused_is_not_settled_as_this_topics(
+def test_a_refused_archive_stores_no_source_topic_id(
     stack: RunningStack, shop: Shop, tmp_path: Path
 ) -> None:
     settings = stack.settings.model_copy(update={"home": tmp_path})
@@ -90,14 +90,16 @@ def test_an_archive_that_is_refused_is_not_settled_as_this_topics(
     assert source_id(settings.archive_dir) == kafka.topic_id(settings.kafka_bootstrap, STOCK_EVENTS)
 
 
-def test_whoever_names_no_tree_is_not_sent_to_end_what_decides(stack: RunningStack) -> None:
+def test_publishing_the_deciding_revision_does_not_advise_to_stop_its_workers(
+    stack: RunningStack,
+) -> None:
     with pytest.raises(StackError, match="decides here; to publish another revision") as refused:
         refuse_workers(stack.settings)
 
     assert refused.value.repair == "inventory revision list"
 
 
-def test_a_switch_without_comparison_is_refused_beside_workers_of_the_former_revision(
+def test_a_switch_without_comparison_is_refused_while_former_workers_run(
     stack: RunningStack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("deploy.revisions.members._SESSION_S", 0.0)
@@ -117,7 +119,9 @@ def test_each_worker_reports_the_sources_that_it_imported(stack: RunningStack) -
     assert {one.code for one in found if isinstance(one, WorkerRules)} == {hash_of(PROJECT)}
 
 
-def test_nor_to_retire_it(stack: RunningStack, shop: Shop, tmp_path: Path) -> None:
+def test_publishing_the_deciding_revision_does_not_advise_to_retire_it(
+    stack: RunningStack, shop: Shop, tmp_path: Path
+) -> None:
     """Records of the revision prevent the publication, but a deciding revision can't be retired."""
     stack.wait_until(lambda: any(progress.reached(stack.settings, LOGIC_REVISION).values()))
 
@@ -127,7 +131,9 @@ def test_nor_to_retire_it(stack: RunningStack, shop: Shop, tmp_path: Path) -> No
     assert refused.value.repair == "inventory revision list"
 
 
-def test_offsets_that_workers_commit_themselves_are_left_to_them(stack: RunningStack) -> None:
+def test_a_publication_leaves_the_group_offsets_of_running_workers_unchanged(
+    stack: RunningStack,
+) -> None:
     said: list[str] = []
 
     commit(stack.settings.kafka_bootstrap, {0: 1}, said.append)

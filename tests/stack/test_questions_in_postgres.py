@@ -115,7 +115,7 @@ def from_facts(stack: RunningStack, name: str, stores: list[str]) -> Rows:
 
 
 @pytest.mark.parametrize("name", sorted(IN_SQL))
-def test_an_answer_over_the_history_is_that_of_sql_over_the_facts(
+def test_each_history_question_has_the_same_answer_as_sql_over_the_facts(
     stack: RunningStack, duck: DuckHistory, stores: list[str], name: str
 ) -> None:
     expected = from_facts(stack, name, stores)

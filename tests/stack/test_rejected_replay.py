@@ -55,7 +55,7 @@ def adjustment(id_: int, units: int) -> dict[str, Any]:
     )
 
 
-def test_a_lost_record_counts_once_when_it_is_sent_again(stack: RunningStack) -> None:
+def test_a_replayed_rejected_record_counts_once(stack: RunningStack) -> None:
     now_us = time.time_ns() // 1000
     first, lost = adjustment(1 << 40, 3), adjustment((1 << 40) + 1, 5)
     ((high,),) = ask(stack, "SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::bigint")

@@ -237,12 +237,12 @@ CODES_NOT_CAUSED: Final[dict[ExitCode, str]] = {
 }
 
 _CAPTURE: Final = (
-    "tests/stack/test_capture_repairs.py::test_the_printed_repair_brings_every_sale_back"
+    "tests/stack/test_capture_repairs.py::test_the_printed_capture_repair_recovers_every_sale"
 )
 _ARCHIVE: Final = (
     "tests/deploy/test_rearchive.py::test_the_doctor_names_damage_and_its_command_repairs_it"
 )
-_PROOF: Final = "tests/ledger/test_proof_row.py::test_a_difference_or_a_missed_night_is_named"
+_PROOF: Final = "tests/ledger/test_proof_row.py::test_doctor_reports_a_differing_or_overdue_proof"
 ELSEWHERE: Final[dict[Failure, str]] = {
     Failure.LOST_SLOT: _CAPTURE,
     Failure.PUBLICATION_CHANGED: _CAPTURE,
@@ -253,12 +253,12 @@ ELSEWHERE: Final[dict[Failure, str]] = {
     # This test runs the printed command after a real cut-over.
     Failure.SWITCHED_TO_OTHER_RULES: (
         "tests/stack/test_analyst_page.py"
-        "::test_every_command_of_the_page_works_while_the_retailer_trades"
+        "::test_every_command_of_the_analyst_page_works_during_trade"
     ),
     Failure.PROOF_DIFFERS: _PROOF,
     Failure.PROOF_OLD: _PROOF,
     Failure.SERVICE_STARTS: (
-        "tests/deploy/test_start_order.py::test_up_waits_for_a_service_that_is_on_its_way"
+        "tests/deploy/test_start_order.py::test_a_second_up_waits_for_a_service_that_is_starting"
     ),
 }
 _INSTALLS: Final = "installs packages of the machine, as root and from the network"
@@ -299,7 +299,7 @@ def kinds(own: RunningStack) -> set[str]:
 
 
 @pytest.mark.parametrize("cause", CASES, ids=lambda cause: cause.__name__)
-def test_the_printed_commands_repair_what_is_reported(
+def test_the_commands_that_doctor_prints_repair_the_reported_failure(
     own: RunningStack, shop: Shop, cause: Cause
 ) -> None:
     expected = {failure.name.lower() for failure in CASES[cause]}

@@ -244,7 +244,7 @@ def test_a_shadow_of_the_same_rules_holds_the_same_state_byte_for_byte(
 
 
 @pytest.mark.soak
-def test_other_rules_reach_the_desk_only_when_they_decide_and_then_alone(
+def test_proposals_of_other_rules_reach_the_desk_only_after_promotion(
     stack: RunningStack, shop: Shop, tmp_path: Path
 ) -> None:
     tree = code_of(OTHER, tmp_path / "other", more_units=6)
@@ -298,7 +298,7 @@ def restart_worker(stack: RunningStack, revision: int) -> None:
 
 
 @pytest.mark.soak
-def test_a_worker_that_restarts_from_an_edited_tree_is_not_switched_to(
+def test_a_cutover_to_a_worker_with_edited_rules_is_refused(
     stack: RunningStack, shop: Shop, tmp_path: Path
 ) -> None:
     tree = code_of(OTHER, tmp_path / "edited", more_units=6)

@@ -5,7 +5,7 @@ import psycopg
 from tests.stack.running import RunningStack
 
 
-def test_the_whole_chain_shows_a_fresh_sign_of_life(stack: RunningStack) -> None:
+def test_heartbeats_of_the_whole_pipeline_are_fresh(stack: RunningStack) -> None:
     from ledger.kernel.pipeline import LIFE, is_stale  # noqa: PLC0415 -- late: Django reads the stack's environment
 
     url = stack.settings.read_database_url.get_secret_value()

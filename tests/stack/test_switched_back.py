@@ -37,7 +37,7 @@ def open_needs(shop: Shop, sku: str) -> list[str]:
     return [str(need) for status, _, need in found if status == "open"]
 
 
-def test_nothing_is_lost_or_ordered_twice_by_a_cut_over_that_lags_and_a_rollback(
+def test_a_lagging_cutover_and_a_rollback_lose_nothing_and_order_nothing_twice(
     stack: RunningStack, shop: Shop, tmp_path: Path
 ) -> None:
     start = ("revision", "start", str(SAME), "--code", str(code_of(SAME, tmp_path / "same")))

@@ -21,7 +21,7 @@ def a_shop(stack: RunningStack) -> Shop:
     return shop
 
 
-def test_verify_finds_nothing_where_every_number_follows_from_the_facts(
+def test_verify_finds_no_difference_on_an_undamaged_stack(
     stack: RunningStack,
 ) -> None:
     shop = a_shop(stack)
@@ -77,7 +77,7 @@ def test_verify_names_the_key_whose_shown_number_is_wrong(stack: RunningStack) -
     assert {entry["key"] for entry in report.windows} == {f"{shop.location}|B"}
 
 
-def test_verify_says_what_is_behind_when_it_may_not_wait(stack: RunningStack) -> None:
+def test_verify_reports_the_lag_if_it_may_not_wait(stack: RunningStack) -> None:
     projector = stack.runtime.services["projector"]
     assert projector.pid is not None
     os.kill(projector.pid, signal.SIGSTOP)
@@ -92,7 +92,7 @@ def test_verify_says_what_is_behind_when_it_may_not_wait(stack: RunningStack) ->
 
 
 @pytest.mark.soak
-def test_a_wrong_row_of_each_kind_is_named_while_the_shop_trades(stack: RunningStack) -> None:
+def test_verify_reports_a_wrong_row_of_each_kind_during_trade(stack: RunningStack) -> None:
     rounds = str(2 * len(KINDS))
 
     done = stack.cli("bench", "verify", "--yes", "--rounds", rounds, "--load", "40", "--json")

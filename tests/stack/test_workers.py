@@ -169,7 +169,7 @@ def test_a_killed_worker_loses_and_doubles_nothing(stack: RunningStack, worker: 
     stack.wait_until(lambda: stack.runtime.services[worker].restarts > service.restarts)
 
 
-def test_a_worker_that_slept_through_its_session_is_fenced(stack: RunningStack) -> None:
+def test_a_worker_suspended_past_its_session_is_fenced(stack: RunningStack) -> None:
     stack.wait_until(lambda: shared(stack))
     service = stack.runtime.services["worker-2"]
     assert service.pid is not None

@@ -43,7 +43,7 @@ def refusal(answer: Answer) -> str:
     return str(answer.body["error"])
 
 
-def test_every_address_has_a_schema_and_every_schema_an_address() -> None:
+def test_every_query_address_has_a_schema_and_vice_versa() -> None:
     app = server.QueryServer(Worker("worker-1", stocked())).application()
     served = {resource.canonical for resource in app.router.resources()}
 
@@ -74,7 +74,7 @@ def test_an_answer_fits_the_schema_of_its_address(
 @pytest.mark.parametrize(
     ("address", "inner"), [("/iq/v1/keys/", "state"), ("/iq/v1/store/on-hand/", "level")]
 )
-def test_the_state_in_an_answer_is_a_document_with_a_version_of_its_own(
+def test_the_state_in_an_answer_has_its_own_schema_version(
     monkeypatch: pytest.MonkeyPatch, address: str, inner: str
 ) -> None:
     async def story(found: Fleet) -> None:
@@ -85,7 +85,7 @@ def test_the_state_in_an_answer_is_a_document_with_a_version_of_its_own(
     with_two(monkeypatch, story)
 
 
-def test_an_answer_of_a_key_says_how_far_its_partition_is_behind(
+def test_the_answer_for_a_key_includes_the_lag_of_its_partition(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async def story(found: Fleet) -> None:
@@ -130,7 +130,7 @@ def test_an_answer_of_a_key_says_how_far_its_partition_is_behind(
         (f"/iq/v1/lag?{'a' * LONGEST_QUERY}", 414, f"more than {LONGEST_QUERY} bytes"),
     ],
 )
-def test_a_bad_question_is_told_what_is_wrong_with_it(
+def test_a_bad_query_is_refused_with_the_reason(
     monkeypatch: pytest.MonkeyPatch, path: str, status: int, word: str
 ) -> None:
     async def story(found: Fleet) -> None:
@@ -142,7 +142,7 @@ def test_a_bad_question_is_told_what_is_wrong_with_it(
     with_two(monkeypatch, story)
 
 
-def test_what_is_too_long_for_the_parser_is_refused_as_well(
+def test_a_query_with_a_too_long_address_is_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async def story(found: Fleet) -> None:
@@ -153,7 +153,7 @@ def test_what_is_too_long_for_the_parser_is_refused_as_well(
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH"])
-def test_questions_are_asked_with_get(monkeypatch: pytest.MonkeyPatch, method: str) -> None:
+def test_queries_accept_only_get_and_head(monkeypatch: pytest.MonkeyPatch, method: str) -> None:
     async def story(found: Fleet) -> None:
         answer = await found.ask(0, f"/iq/v1/keys/{quote(EVEN)}", method=method)
 
@@ -163,7 +163,7 @@ def test_questions_are_asked_with_get(monkeypatch: pytest.MonkeyPatch, method: s
     with_two(monkeypatch, story)
 
 
-def test_without_the_token_one_is_told_which_kind_is_wanted(
+def test_a_query_without_valid_token_gets_401_with_the_bearer_scheme(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async def story(found: Fleet) -> None:
@@ -176,7 +176,7 @@ def test_without_the_token_one_is_told_which_kind_is_wanted(
     with_two(monkeypatch, story)
 
 
-def test_a_partition_that_nobody_serves_is_told_with_when_to_ask_again(
+def test_a_query_of_an_unserved_partition_gets_503_with_retry_after(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async def story(found: Fleet) -> None:
@@ -197,7 +197,9 @@ def test_a_partition_that_nobody_serves_is_told_with_when_to_ask_again(
     with_two(monkeypatch, story)
 
 
-def test_a_worker_that_is_not_ready_says_when_to_ask_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_health_addresses_of_an_unready_worker_answer_with_retry_after(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     async def story(found: Fleet) -> None:
         found.workers[0].ownership.ready.pop(0)
         found.workers[0].loop_seen_s -= 1_000
@@ -211,7 +213,7 @@ def test_a_worker_that_is_not_ready_says_when_to_ask_again(monkeypatch: pytest.M
     with_two(monkeypatch, story)
 
 
-def test_a_failure_of_our_own_is_logged_and_told_without_its_inside(
+def test_an_internal_error_is_logged_and_answered_without_details(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async def story(found: Fleet) -> None:
@@ -230,7 +232,9 @@ def test_a_failure_of_our_own_is_logged_and_told_without_its_inside(
     with_two(monkeypatch, story)
 
 
-def test_a_map_of_another_release_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_partition_map_with_an_unknown_schema_version_is_ignored(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     async def story(found: Fleet) -> None:
         monkeypatch.setattr(
             "cdc.contracts.versions._RELEASED", {answers.PARTITIONS: (2,)}

@@ -55,7 +55,7 @@ def test_partitions_of_one_fetch_are_handled_at_the_same_time() -> None:
     assert sorted(run(test).engine.chunks) == [(1, [1]), (2, [5])]
 
 
-def test_what_arrives_while_a_chunk_is_in_work_becomes_one_chunk() -> None:
+def test_records_that_arrive_during_a_chunk_form_the_next_chunk() -> None:
     async def test(rig: Rig) -> None:
         rig.fetch((ONE, [1]))
         await rig.engine.began.wait()
@@ -89,7 +89,7 @@ def test_a_full_lane_stops_its_own_partition_and_no_other() -> None:
     ]
 
 
-def test_a_loop_with_nothing_but_full_lanes_waits_for_room() -> None:
+def test_the_fetch_loop_waits_while_all_lanes_are_full() -> None:
     async def test(rig: Rig) -> None:
         rig.consumer._set_active_tps({ONE})
         rig.fetch((ONE, [1]))
@@ -103,7 +103,7 @@ def test_a_loop_with_nothing_but_full_lanes_waits_for_room() -> None:
     assert run(test, most_records=4).engine.failures == []
 
 
-def test_a_revoke_waits_for_the_chunk_in_work_commits_it_and_forgets_the_rest() -> None:
+def test_a_revoke_waits_for_and_commits_the_current_chunk_and_drops_the_rest() -> None:
     async def test(rig: Rig) -> None:
         rig.fetch((ONE, [1, 2]))
         await rig.engine.began.wait()
@@ -124,7 +124,7 @@ def test_a_revoke_waits_for_the_chunk_in_work_commits_it_and_forgets_the_rest() 
     assert rig.consumer._lanes == {}
 
 
-def test_a_cancelled_fetcher_does_not_cut_the_chunk() -> None:
+def test_a_cancelled_fetcher_lets_the_current_chunk_finish_and_commit() -> None:
     async def inside() -> Rig:
         with rigged() as rig:
             fetcher = Fetcher(rig.app, loop=asyncio.get_running_loop(), beacon=rig.app.beacon)
@@ -144,7 +144,7 @@ def test_a_cancelled_fetcher_does_not_cut_the_chunk() -> None:
     assert rig.committed == [{ONE: 2}]
 
 
-def test_records_of_a_partition_that_is_not_ours_are_left_and_not_committed() -> None:
+def test_a_worker_neither_folds_nor_commits_records_of_a_foreign_partition() -> None:
     async def test(rig: Rig) -> None:
         rig.engine.mine = False
         rig.engine.open.set()
@@ -160,7 +160,7 @@ def test_records_of_a_partition_that_is_not_ours_are_left_and_not_committed() ->
     assert rig.committed == []
 
 
-def test_a_hole_in_the_offsets_reaches_the_engine_which_sees_it() -> None:
+def test_an_offset_gap_is_passed_on_to_the_engine() -> None:
     async def test(rig: Rig) -> None:
         rig.engine.open.set()
         rig.fetch((ONE, [1, 2]))
@@ -171,7 +171,7 @@ def test_a_hole_in_the_offsets_reaches_the_engine_which_sees_it() -> None:
     assert run(test).engine.chunks == [(1, [1, 2]), (1, [9])]
 
 
-def test_what_was_fetched_for_an_assignment_that_has_ended_is_dropped_and_sought_again() -> None:
+def test_records_fetched_for_an_ended_assignment_are_dropped_and_sought_again() -> None:
     async def test(rig: Rig) -> None:
         fetch = rig.getmany
 
@@ -188,7 +188,7 @@ def test_what_was_fetched_for_an_assignment_that_has_ended_is_dropped_and_sought
     assert run(test).engine.chunks == []
 
 
-def test_what_was_fetched_while_the_flow_was_stopped_is_sought_again() -> None:
+def test_records_fetched_while_the_flow_is_stopped_are_dropped_and_sought_again() -> None:
     async def test(rig: Rig) -> None:
         fetch = rig.getmany
 
@@ -205,7 +205,7 @@ def test_what_was_fetched_while_the_flow_was_stopped_is_sought_again() -> None:
     assert run(test).engine.chunks == []
 
 
-def test_other_topics_take_faust_s_own_way_and_their_holes_are_known() -> None:
+def test_faust_consumes_other_topics_and_records_their_offset_gaps() -> None:
     async def test(rig: Rig) -> None:
         rig.fetch((OTHER, [3, 4, 9]), (ONE, [1]))
         rig.fetch((OTHER, [4, 10]))
@@ -218,7 +218,7 @@ def test_other_topics_take_faust_s_own_way_and_their_holes_are_known() -> None:
     assert rig.consumer._read_offset[OTHER] == 10
 
 
-def test_a_partition_without_a_commit_is_sought_from_its_beginning() -> None:
+def test_a_partition_without_committed_offset_starts_at_its_earliest_offset() -> None:
     async def test(rig: Rig) -> None:
         async def committed() -> dict[TP, int | None]:
             return {ONE: 5, TWO: None, OTHER: 0}
@@ -241,7 +241,7 @@ def test_a_partition_without_a_commit_is_sought_from_its_beginning() -> None:
     assert sought == {TWO: 3, OTHER: 3}
 
 
-def test_a_seek_that_fails_is_told_and_tried_again_by_the_next_assignment() -> None:
+def test_a_failed_seek_raises_no_error() -> None:
     async def test(rig: Rig) -> None:
         async def broken() -> Any:
             rig.sought += 1
@@ -255,7 +255,7 @@ def test_a_seek_that_fails_is_told_and_tried_again_by_the_next_assignment() -> N
 
 @pytest.mark.parametrize("error", [driver.ConsumerStoppedError(), asyncio.CancelledError()])
 @pytest.mark.parametrize("stopping", [True, False])
-def test_a_consumer_that_was_stopped_is_an_error_unless_the_worker_stops(
+def test_a_stopped_consumer_raises_an_error_unless_the_worker_stops(
     error: BaseException, *, stopping: bool
 ) -> None:
     async def inside() -> None:
@@ -276,7 +276,7 @@ def test_a_consumer_that_was_stopped_is_an_error_unless_the_worker_stops(
             asyncio.run(inside())
 
 
-def test_the_consumer_has_the_attributes_that_are_relied_on_and_fetches_shortly() -> None:
+def test_the_consumer_has_the_required_private_attributes_and_short_fetches() -> None:
     async def inside() -> None:
         with rigged() as rig:
             consumer = rig.consumer

@@ -60,14 +60,14 @@ def parameters(owner: type, name: str) -> tuple[str, ...]:
 
 
 @pytest.mark.parametrize("name", [name for name, (_, expected) in CONTRACT.items() if expected])
-def test_a_private_method_has_the_parameters_that_are_relied_on(name: str) -> None:
+def test_a_private_faust_method_has_the_expected_parameters(name: str) -> None:
     owner, expected = CONTRACT[name]
 
     assert parameters(owner, name) == expected
 
 
 @pytest.mark.parametrize("name", RELIED_ON)
-def test_an_undocumented_method_has_the_parameters_that_are_relied_on(name: str) -> None:
+def test_an_undocumented_faust_method_has_the_expected_parameters(name: str) -> None:
     owner, expected = RELIED_ON[name]
 
     assert parameters(owner, name) == expected
@@ -86,7 +86,7 @@ def test_every_private_name_that_is_used_is_in_the_contract() -> None:
     assert {n for n in overridden if n[0] == "_" and n[:2] != "__"} - ours <= CONTRACT.keys()
 
 
-def test_two_false_alarms_of_faust_are_silent_and_no_other_is() -> None:
+def test_only_two_false_warnings_of_faust_are_suppressed() -> None:
     told: list[str] = []
 
     async def inside() -> None:
@@ -106,7 +106,7 @@ def test_two_false_alarms_of_faust_are_silent_and_no_other_is() -> None:
     assert source.count("SLOW_PROCESSING_NO_COMMIT_SINCE_START") == 1
 
 
-def test_faust_sleeps_once_for_tables_and_for_nothing_else() -> None:
+def test_the_only_sleep_of_the_faust_table_manager_is_skipped() -> None:
     app = create_app(WorkerSettings())
 
     assert inspect.getsource(TableManager).count("self.sleep(") == 1
@@ -114,7 +114,7 @@ def test_faust_sleeps_once_for_tables_and_for_nothing_else() -> None:
     assert asyncio.run(asyncio.wait_for(app.tables.sleep(3_600), 60)) is None
 
 
-def test_no_other_module_imports_a_transport_of_faust() -> None:
+def test_only_chunks_py_imports_a_faust_transport() -> None:
     root = Path(module.__file__).parents[1]
     importing = [p.name for p in root.rglob("*.py") if "faust.transport" in p.read_text("utf-8")]
 

@@ -164,7 +164,7 @@ def check(broker: MemoryBroker, published: dict[str, bytes], wanted: Expected) -
     sizes=st.lists(st.integers(1, 9), min_size=1, max_size=8),
     committed=st.lists(st.integers(0, 45), min_size=7, max_size=7),
 )
-def test_crashes_and_wrong_group_offsets_change_nothing_that_comes_out(
+def test_crashes_and_wrong_group_offsets_change_no_output(
     plan: list[Step], crash_at: frozenset[int], sizes: list[int], committed: list[int]
 ) -> None:
     broker = history(plan)
@@ -200,7 +200,7 @@ def test_compacted_changelogs_restore_the_same_state_and_the_same_ring(
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 9])
-def test_a_window_that_expires_in_the_chunk_that_filled_it_is_still_shown(size: int) -> None:
+def test_a_window_that_expires_in_the_chunk_that_fills_it_is_still_written(size: int) -> None:
     till = Till()
     starts = set()
     for gap_us in (HOUR_US, HOUR_US, 120 * HOUR_US):
@@ -221,7 +221,7 @@ def sold_history(sales: int) -> MemoryBroker:
     return till.broker
 
 
-def test_a_crash_between_any_two_effects_of_one_chunk_is_invisible() -> None:
+def test_a_crash_between_any_two_effects_of_a_chunk_changes_no_result() -> None:
     plan: list[Step] = [
         ("range", 0, 1, 0),
         ("count", 0, 2, 1_000_000),
@@ -243,7 +243,7 @@ def test_a_crash_between_any_two_effects_of_one_chunk_is_invisible() -> None:
         check(broker, {k: encode_state(s) for k, s in owned.published.items()}, wanted)
 
 
-def test_the_order_of_acknowledgement_is_refusals_then_level_then_rows_and_decisions() -> None:
+def test_a_chunk_sends_rejections_then_levels_then_window_rows_and_decisions() -> None:
     plan: list[Step] = [
         ("range", 0, 1, 0),
         ("count", 0, 1, 1_000_000),
@@ -264,7 +264,7 @@ def test_the_order_of_acknowledgement_is_refusals_then_level_then_rows_and_decis
 
 
 @pytest.mark.domain("4 worker replay")
-def test_a_skipped_replay_sends_level_rows_and_decisions_again() -> None:
+def test_a_replayed_chunk_sends_its_levels_and_window_rows_again() -> None:
     broker = sold_history(3)
     asyncio.run(live(broker, Crashes(), itertools.repeat(9), iter(())))
     before = {topic: len(broker.values(*topic)) for topic in list(broker.topics)}
@@ -298,7 +298,7 @@ def test_a_fenced_worker_writes_nothing() -> None:
     assert broker.values(ON_HAND_CHANGELOG, PARTITION) == []
 
 
-def test_others_get_their_turn_in_the_middle_of_a_chunk_once_it_has_had_its_slice(
+def test_folding_a_chunk_yields_to_other_tasks_after_its_time_slice(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async def turns(slice_s: float) -> int:
@@ -318,7 +318,7 @@ def test_others_get_their_turn_in_the_middle_of_a_chunk_once_it_has_had_its_slic
     assert asyncio.run(turns(3_600.0)) <= 2
 
 
-def test_others_get_their_turn_between_the_keys_that_a_chunk_encodes(
+def test_encoding_a_chunk_yields_to_other_tasks_between_keys(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     encoded: list[str] = []
@@ -386,7 +386,7 @@ def test_open_decisions_are_sent_again_and_closed_ones_are_not() -> None:
     ]
 
 
-def test_an_oversized_value_is_cut_and_says_so() -> None:
+def test_an_oversized_rejected_value_is_truncated_with_a_note() -> None:
     broker = MemoryBroker()
     broker.produce(STOCK_EVENTS, PARTITION, b"S1|A", b"x" * 600_000)
 

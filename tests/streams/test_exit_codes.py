@@ -117,7 +117,9 @@ def test_an_error_ends_a_worker_with_the_code_of_its_kind(
         (BrokenInvariant("dedupe ring: 500001 records within 120 s"), NEW_GENERATION),
     ],
 )
-def test_a_rebuild_repairs_only_wrong_changelogs(error: BrokenInvariant, repair: str) -> None:
+def test_a_rebuild_is_the_printed_repair_only_for_wrong_changelogs(
+    error: BrokenInvariant, repair: str
+) -> None:
     """After the other two errors, a replay of the same log would stop at the same record."""
     assert runtime.exit_code_of(error) == ExitCode.BROKEN_INVARIANT
     assert runtime.repair_of(error).partition("  # ")[0] == repair
@@ -130,7 +132,7 @@ def test_a_rebuild_repairs_only_wrong_changelogs(error: BrokenInvariant, repair:
         ("shadow-v2-1", f"inventory revision retire {LOGIC_REVISION} --delete"),
     ],
 )
-def test_an_unfinished_publication_is_removed_by_the_command_that_may_do_it(
+def test_the_repair_of_an_unfinished_publication_depends_on_the_worker(
     worker: str, repair: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """`revision retire` refuses the stack's own revision, so its repair is a rebuild."""
@@ -144,7 +146,7 @@ def test_an_unfinished_publication_is_removed_by_the_command_that_may_do_it(
     assert repairs == [repair]
 
 
-def test_a_worker_that_can_say_nothing_any_more_ends_all_the_same(
+def test_a_worker_that_can_not_log_its_error_still_exits(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The process must end at once, even if a full disk doesn't let it write the reason."""
@@ -162,7 +164,7 @@ def test_a_worker_that_can_say_nothing_any_more_ends_all_the_same(
     assert codes == [75]
 
 
-def test_an_error_without_words_is_told_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_without_message_is_logged_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os._exit", lambda _code: None)
     die: Callable[..., object] = runtime.die  # it returns, because `os._exit` is replaced
     with capture_logs() as logs:
@@ -173,7 +175,7 @@ def test_an_error_without_words_is_told_by_its_name(monkeypatch: pytest.MonkeyPa
     assert [line["repair"] for line in logs] == ["inventory restart kafka", ""]
 
 
-def test_every_code_has_words_and_signals_have_theirs() -> None:
+def test_every_exit_code_and_signal_has_a_description() -> None:
     assert set(MEANINGS) == set(ExitCode)
     assert meaning_of(66) == "a topic was deleted, recreated, truncated or got more partitions"
     assert meaning_of(-9) == "signal 9"
@@ -181,7 +183,7 @@ def test_every_code_has_words_and_signals_have_theirs() -> None:
 
 
 @pytest.mark.parametrize("begin", [0, 39])
-def test_nothing_is_committed_into_a_topic_that_has_lost_its_end(begin: int) -> None:
+def test_a_commit_into_a_topic_with_lost_last_records_is_refused(begin: int) -> None:
     """The topic lost its last records. A commit would give their offsets to other records."""
     known = {"levels": 40, "windows": 7}
 
@@ -192,7 +194,7 @@ def test_nothing_is_committed_into_a_topic_that_has_lost_its_end(begin: int) -> 
 
 
 @pytest.mark.parametrize("content", [None, "", "[1, 2]", "{"])
-def test_a_file_of_topic_ids_that_says_nothing_is_like_none(content: str | None, tmp_path) -> None:
+def test_an_unreadable_file_of_topic_ids_counts_as_missing(content: str | None, tmp_path) -> None:
     known = tmp_path / "topics.json"
     if content is not None:
         known.write_text(content, encoding="utf-8")
@@ -202,7 +204,7 @@ def test_a_file_of_topic_ids_that_says_nothing_is_like_none(content: str | None,
     assert origins._read(known) == {"stock.events": "abc"}
 
 
-def test_a_full_disk_leaves_the_known_topics_as_they_were(
+def test_a_full_disk_leaves_the_file_of_topic_ids_unchanged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     known = tmp_path / "workers" / "topics.json"
@@ -221,7 +223,7 @@ def test_a_full_disk_leaves_the_known_topics_as_they_were(
     assert list(known.parent.iterdir()) == [known]
 
 
-def test_a_worker_that_may_not_write_below_its_home_ends_with_the_code_of_a_disk(
+def test_a_worker_that_can_not_write_its_home_ends_with_the_disk_exit_code(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ended: list[BaseException | None] = []
@@ -244,7 +246,7 @@ def test_a_worker_that_may_not_write_below_its_home_ends_with_the_code_of_a_disk
     assert [runtime.exit_code_of(error) for error in ended] == [ExitCode.DISK]
 
 
-def test_a_worker_that_its_group_has_forgotten_ends(
+def test_a_worker_without_assignment_from_its_group_ends_as_stuck(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ended: list[BaseException | None] = []
@@ -267,7 +269,7 @@ def test_a_worker_that_its_group_has_forgotten_ends(
     assert runtime.exit_code_of(ended[0]) == ExitCode.STUCK
 
 
-def test_a_running_worker_ends_when_a_topic_is_another_of_the_same_name(tmp_path: Path) -> None:
+def test_a_running_worker_ends_when_a_topic_was_recreated(tmp_path: Path) -> None:
     """Offsets alone don't show it: the new topic may have reached the same offset."""
     broker = Topics()
 
@@ -305,7 +307,7 @@ def test_a_running_worker_ends_when_a_topic_gets_more_partitions(
     assert way in runtime.repair_of(ended.value)
 
 
-def test_a_worker_with_another_number_of_partitions_is_started_wrong() -> None:
+def test_a_worker_with_a_wrong_partition_setting_is_refused() -> None:
     with pytest.raises(LogMismatch, match=r"among 6 \(INVENTORY_PARTITIONS\)") as ended:
         refuse_other_counts({STOCK_EVENTS: 12}, 6)
 
@@ -313,7 +315,7 @@ def test_a_worker_with_another_number_of_partitions_is_started_wrong() -> None:
 
 
 @pytest.mark.parametrize("bounds", [(5, 9), (0, 3)])
-def test_a_source_topic_without_the_place_to_go_on_ends_the_worker(
+def test_a_source_topic_without_the_next_offset_ends_the_worker(
     bounds: tuple[int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ended: list[BaseException] = []
@@ -325,7 +327,9 @@ def test_a_source_topic_without_the_place_to_go_on_ends_the_worker(
     assert "continues at 4" in str(ended[0])
 
 
-def test_a_source_topic_that_reaches_the_place_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_source_topic_that_reaches_the_next_offset_is_accepted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(runtime, "die", lambda *_: pytest.fail("it is"))
 
     runtime._refuse_other_log(2, 4, 0, 4)
@@ -352,7 +356,7 @@ def test_a_worker_whose_address_is_taken_ends_with_the_reason(
     assert runtime.repair_of(ended[0]) == "inventory down && inventory up --detach"
 
 
-def test_a_transaction_that_the_broker_does_not_take_has_an_end(
+def test_a_transaction_that_the_broker_does_not_accept_times_out(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Without a time limit, a producer retries for ever if replicas are missing."""

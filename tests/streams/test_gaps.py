@@ -30,7 +30,7 @@ async def look(runtime: Any, owned: OwnedPartition, end: int, times: int = 2) ->
         await runtime.gaps.check(owned, end, runtime._is_ready)
 
 
-def test_records_before_an_offset_that_somebody_chose_are_read_from_the_topic() -> None:
+def test_records_before_a_too_high_group_offset_are_read_from_the_topic() -> None:
     """Somebody set the group's offset too high, so the consumer never delivers these records."""
     broker = sold_history(6)
     end = len(lives.source_of(broker))
@@ -46,7 +46,7 @@ def test_records_before_an_offset_that_somebody_chose_are_read_from_the_topic() 
     assert asyncio.run(wait()) == (0, end)
 
 
-def test_records_are_left_to_a_consumer_that_has_brought_others() -> None:
+def test_the_gap_reader_reads_nothing_if_the_consumer_delivered_records() -> None:
     """The consumer may just be slow. Only one that delivered nothing makes the gap reader act."""
     broker = sold_history(6)
     source = lives.source_of(broker)
@@ -60,7 +60,7 @@ def test_records_are_left_to_a_consumer_that_has_brought_others() -> None:
     assert asyncio.run(wait()) == (2, 2)
 
 
-def test_offsets_that_are_no_records_are_waited_for_by_nobody() -> None:
+def test_offsets_without_records_do_not_hold_up_progress() -> None:
     """An aborted transaction and its marker take offsets for which no consumer returns a record."""
     broker = sold_history(6)
     source = lives.source_of(broker)
@@ -75,7 +75,7 @@ def test_offsets_that_are_no_records_are_waited_for_by_nobody() -> None:
     assert asyncio.run(wait()) == (len(source), end)
 
 
-def test_a_long_way_is_gone_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_gap_is_read_in_several_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     """A rebalance waits for the chunk in progress, so a chunk must stay small."""
     monkeypatch.setattr("streams.worker.gaps.READ_AT_ONCE", 2)
     broker = sold_history(6)
@@ -93,7 +93,7 @@ def test_a_long_way_is_gone_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("event", ["taken away", "moved on"])
-def test_a_partition_that_changed_meanwhile_is_left_alone(event: str) -> None:
+def test_the_gap_reader_skips_a_partition_that_was_revoked_or_advanced(event: str) -> None:
     broker = sold_history(6)
     source = lives.source_of(broker)
 
@@ -113,7 +113,7 @@ def test_a_partition_that_changed_meanwhile_is_left_alone(event: str) -> None:
     assert asyncio.run(wait()) == 0
 
 
-def test_a_chunk_in_work_is_no_gap() -> None:
+def test_the_gap_reader_skips_a_partition_with_a_chunk_in_progress() -> None:
     """The gap reader skips a partition with a chunk in progress. It doesn't wait for the lock."""
     broker = sold_history(6)
     end = len(lives.source_of(broker))
@@ -127,7 +127,7 @@ def test_a_chunk_in_work_is_no_gap() -> None:
     assert asyncio.run(wait()) == 0
 
 
-def test_what_comes_after_the_first_look_is_left_to_a_consumer_that_never_spoke() -> None:
+def test_the_gap_reader_leaves_records_after_its_first_check_to_the_consumer() -> None:
     """If the gap reader also read later records, a dead consumer would never raise an alarm."""
     broker = sold_history(6)
     end = len(lives.source_of(broker))
@@ -141,7 +141,7 @@ def test_what_comes_after_the_first_look_is_left_to_a_consumer_that_never_spoke(
     assert asyncio.run(wait()) == end - 2
 
 
-def test_a_partition_that_was_given_away_is_not_held() -> None:
+def test_the_gap_reader_keeps_no_reference_to_a_revoked_partition() -> None:
     """A reference would keep its states, the largest part of a worker's memory."""
     broker = sold_history(6)
     source = lives.source_of(broker)
@@ -160,7 +160,7 @@ def test_a_partition_that_was_given_away_is_not_held() -> None:
     assert left() is None
 
 
-def test_a_rebalance_waits_for_one_chunk_of_a_gap() -> None:
+def test_a_rebalance_waits_for_the_current_chunk_of_a_gap() -> None:
     """Otherwise the next owner would fence this worker in the middle of the gap."""
     broker = sold_history(6)
     end = len(lives.source_of(broker))
@@ -189,7 +189,7 @@ def test_a_rebalance_waits_for_one_chunk_of_a_gap() -> None:
     assert asyncio.run(wait()) == (2, False)
 
 
-def test_a_look_at_the_broker_goes_on_by_itself() -> None:
+def test_two_periodic_checks_of_the_broker_read_a_whole_gap() -> None:
     broker = Topics()
     for record in sold_history(6).topics[STOCK_EVENTS, lives.PARTITION]:
         broker.produce(STOCK_EVENTS, lives.PARTITION, record.key, record.value)

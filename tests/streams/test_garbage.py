@@ -16,7 +16,7 @@ def thresholds_put_back() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("thresholds_put_back")
-def test_the_collector_runs_rarely_and_stays_on() -> None:
+def test_the_garbage_collector_runs_rarely_and_stays_enabled() -> None:
     collect_rarely()
 
     assert gc.get_threshold() == THRESHOLDS
@@ -24,7 +24,7 @@ def test_the_collector_runs_rarely_and_stays_on() -> None:
 
 
 @pytest.mark.usefixtures("thresholds_put_back")
-def test_one_look_goes_through_few_of_many_new_containers() -> None:
+def test_one_garbage_collection_scans_few_of_many_new_objects() -> None:
     seen: list[int] = []
 
     def count(phase: str, info: dict[str, int]) -> None:
@@ -46,7 +46,7 @@ def test_one_look_goes_through_few_of_many_new_containers() -> None:
     assert max(seen) < 100_000
 
 
-def test_a_flood_of_keys_is_hidden_from_the_collector_and_fewer_are_not() -> None:
+def test_many_new_keys_are_frozen_for_the_garbage_collector_and_few_are_not() -> None:
     gc.collect()
     gc.unfreeze()
     freeze = CollectorFreeze()
@@ -60,7 +60,7 @@ def test_a_flood_of_keys_is_hidden_from_the_collector_and_fewer_are_not() -> Non
         gc.unfreeze()
 
 
-def test_keys_that_went_to_rest_and_came_back_are_a_flood_again() -> None:
+def test_keys_that_return_from_rest_are_frozen_again() -> None:
     freeze = CollectorFreeze()
     try:
         assert freeze.freeze_if_grown(3 * FREEZE_AFTER_KEYS)

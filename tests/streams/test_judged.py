@@ -16,7 +16,7 @@ def need(**changes: Any) -> bytes:
     return json.dumps(next(released) | {"logic_revision": LOGIC_REVISION} | changes).encode()
 
 
-def test_a_decision_is_read_as_its_topic_says() -> None:
+def test_a_reorder_decision_is_decoded() -> None:
     event = decision_in(need(id="R:A|B:1-7"), LOGIC_REVISION, is_reorder=True)
 
     assert event.output.id == "R:A|B:1-7"
@@ -32,11 +32,13 @@ def test_a_decision_is_read_as_its_topic_says() -> None:
         (need(logic_revision=LOGIC_REVISION + 1), "logic revision"),
     ],
 )
-def test_what_is_no_decision_of_the_revision_is_refused(content: bytes | None, reason: str) -> None:
+def test_a_record_that_is_no_decision_of_the_revision_is_refused(
+    content: bytes | None, reason: str
+) -> None:
     with pytest.raises(Refused, match=reason):
         decision_in(content, LOGIC_REVISION, is_reorder=True)
 
 
-def test_a_record_of_another_version_is_not_judged() -> None:
+def test_a_decision_of_an_unknown_version_raises_an_error() -> None:
     with pytest.raises(UnknownVersion):
         decision_in(need(schema=99), LOGIC_REVISION, is_reorder=True)

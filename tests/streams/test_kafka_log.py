@@ -12,7 +12,7 @@ from streams.exit_codes import ExitCode
 from streams.worker.runtime import exit_code_of
 
 
-def test_threads_that_ask_at_once_share_a_client_that_outlives_their_questions() -> None:
+def test_concurrent_threads_share_one_lasting_admin_client() -> None:
     together = Barrier(8)
 
     def ask(_number: int) -> object:
@@ -48,7 +48,7 @@ class Client:
         (KafkaError.REQUEST_TIMED_OUT, ExitCode.BROKER),
     ],
 )
-def test_a_topic_that_is_gone_is_no_fault_of_the_broker(
+def test_a_missing_topic_has_another_exit_code_than_a_broker_failure(
     code: int, exit_code: ExitCode, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(kafka_log, "_admin", lambda _: Client(code))

@@ -90,7 +90,7 @@ async def worked(
     most_records=st.integers(1, 12),
     ahead=st.integers(-9, 9),
 )
-def test_a_worker_gives_what_one_fold_over_the_topic_gives(
+def test_a_restarted_worker_has_the_result_of_one_fold_over_the_topic(
     plan: list[Step], sizes: list[int], most_records: int, ahead: int
 ) -> None:
     """The worker runs twice. At the second start, the group's offset may be too low or too high."""
@@ -117,7 +117,7 @@ def _live_twice(plan: list[Step], fetches: tuple[list[int], int, int], home: Pat
     check(broker, published, expected(source))
 
 
-def test_records_that_are_missing_in_the_middle_of_a_chunk_are_read_from_the_topic(
+def test_records_missing_within_a_chunk_are_read_from_the_topic(
     tmp_path: Path,
 ) -> None:
     """The consumer's offset was moved while records waited for their chunk."""
@@ -135,7 +135,7 @@ def test_records_that_are_missing_in_the_middle_of_a_chunk_are_read_from_the_top
     check(broker, published, expected(source))
 
 
-def test_a_fenced_worker_dies_before_anything_is_acknowledged(tmp_path: Path) -> None:
+def test_a_fenced_worker_fails_before_it_acknowledges_a_record(tmp_path: Path) -> None:
     broker = sold_history(9)
 
     async def fenced() -> list[BaseException]:
@@ -154,7 +154,7 @@ def test_a_fenced_worker_dies_before_anything_is_acknowledged(tmp_path: Path) ->
     assert type(reasons[0]).__name__ == "Fenced"
 
 
-def test_a_partition_that_is_taken_away_is_left_to_its_next_owner(tmp_path: Path) -> None:
+def test_a_worker_folds_no_record_of_a_revoked_partition(tmp_path: Path) -> None:
     broker = sold_history(9)
 
     async def taken() -> Any:
@@ -173,7 +173,7 @@ def test_a_partition_that_is_taken_away_is_left_to_its_next_owner(tmp_path: Path
     assert asyncio.run(asyncio.wait_for(taken(), DEADLINE_S)).next_offset == 0
 
 
-def test_a_trickle_is_handled_at_once_and_a_stream_shares_transactions(tmp_path: Path) -> None:
+def test_a_lane_handles_single_records_at_once_and_batches_many_records(tmp_path: Path) -> None:
     """A lane pauses as long as its last transaction took, unless many records wait."""
     broker = sold_history(400)
     source = source_of(broker)

@@ -48,7 +48,9 @@ def worker(broker: MemoryBroker, home: Path) -> Any:
     return runtime
 
 
-def test_others_continue_before_the_snapshots_are_saved(tmp_path: Path) -> None:
+def test_a_leaving_worker_hands_over_its_partitions_before_it_saves_snapshots(
+    tmp_path: Path,
+) -> None:
     broker = sold_history(12)
     leaving, other = worker(broker, tmp_path / "1"), worker(broker, tmp_path / "2")
     file = file_of(leaving.settings.snapshot_dir, PARTITION, GENERATION)
@@ -77,7 +79,7 @@ def test_others_continue_before_the_snapshots_are_saved(tmp_path: Path) -> None:
     assert 0 < restored.restored_records < len(broker.topics[STOCK_EVENTS, PARTITION])
 
 
-def test_a_worker_that_comes_back_stays_in_its_group(tmp_path: Path) -> None:
+def test_a_worker_that_stops_for_a_restart_does_not_leave_its_group(tmp_path: Path) -> None:
     runtime = worker(sold_history(3), tmp_path)
 
     async def story() -> None:
@@ -91,7 +93,7 @@ def test_a_worker_that_comes_back_stays_in_its_group(tmp_path: Path) -> None:
     assert file_of(runtime.settings.snapshot_dir, PARTITION, GENERATION).exists()
 
 
-def test_a_stop_closes_no_producer_in_the_middle_of_a_republication(
+def test_a_stop_closes_no_producer_while_open_decisions_are_sent_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     runtime = worker(sold_history(3), tmp_path)
@@ -120,7 +122,7 @@ def test_a_stop_closes_no_producer_in_the_middle_of_a_republication(
     assert runtime.producers.writers == {}
 
 
-def test_a_stop_waits_only_shortly_for_a_republication(
+def test_a_stop_waits_only_briefly_until_open_decisions_are_sent_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(runtimes, "SENT_S", 0.05)
@@ -145,7 +147,7 @@ async def never() -> None:
 
 
 @pytest.mark.parametrize("leave_group", [refused, never])
-def test_a_group_that_does_not_answer_costs_no_snapshot(
+def test_snapshots_are_saved_even_if_the_group_can_not_be_left(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, leave_group: Callable[[], Any]
 ) -> None:
     monkeypatch.setattr(runtimes, "HAND_OVER_S", 0.05)
@@ -161,7 +163,7 @@ def test_a_group_that_does_not_answer_costs_no_snapshot(
     assert file_of(runtime.settings.snapshot_dir, PARTITION, GENERATION).exists()
 
 
-def test_a_release_waits_for_a_takeover_that_would_fence_the_next_owner() -> None:
+def test_a_release_waits_for_a_takeover_in_progress() -> None:
     broker = sold_history(3)
     leaving: Any = Worker(broker)
     other = Worker(broker)
@@ -237,7 +239,7 @@ def test_a_member_commits_and_closes_its_coordinator_before_it_leaves() -> None:
     assert len(rig.committed) == 1
 
 
-def test_a_refused_request_to_leave_is_an_error() -> None:
+def test_a_refused_request_to_leave_the_group_raises_an_error() -> None:
     async def test(rig: Rig) -> None:
         coordinator = Coordinator(UnknownMemberIdError.errno)
         rig.consumer._thread._consumer = SimpleNamespace(_coordinator=coordinator)
@@ -247,7 +249,7 @@ def test_a_refused_request_to_leave_is_an_error() -> None:
     run(test)
 
 
-def test_a_consumer_that_has_not_started_is_no_member() -> None:
+def test_leaving_the_group_before_the_consumer_started_does_nothing() -> None:
     async def test(rig: Rig) -> None:
         await rig.consumer._thread._close_and_leave()
 
@@ -255,7 +257,7 @@ def test_a_consumer_that_has_not_started_is_no_member() -> None:
 
 
 @pytest.mark.parametrize("is_leaving", [True, False])
-def test_only_a_worker_that_leaves_calls_its_group(
+def test_a_shutdown_leaves_the_group_only_if_the_worker_is_leaving(
     monkeypatch: pytest.MonkeyPatch, *, is_leaving: bool
 ) -> None:
     given: list[Any] = []
@@ -302,7 +304,7 @@ def test_the_leave_signal_stops_the_worker_like_sigterm(process: Any) -> None:
     assert process.is_leaving
 
 
-def test_a_process_ends_without_waiting_for_tasks_that_are_left(
+def test_a_process_cancels_remaining_tasks_and_ends_without_waiting(
     process: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loop = process.loop

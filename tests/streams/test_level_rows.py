@@ -47,7 +47,7 @@ def spaced(content: bytes) -> bytes:
 
 @settings(deadline=None, max_examples=40)
 @given(plan=steps)
-def test_written_records_are_cut_and_have_the_parsed_parts(plan: list[Step]) -> None:
+def test_cutting_a_written_record_gives_the_parsed_parts(plan: list[Step]) -> None:
     levels, windows = changelogs(plan)
 
     for content in levels:
@@ -60,7 +60,9 @@ def test_written_records_are_cut_and_have_the_parsed_parts(plan: list[Step]) -> 
 
 @pytest.mark.parametrize("row", [MOVED, EMPTY])
 @pytest.mark.parametrize("key", ["S1|A", 'S1|"A"', "S1|\\", "S1|ä"])
-def test_a_window_has_the_same_parts_in_every_form(key: str, row: WindowRow) -> None:
+def test_a_window_record_has_the_same_parts_with_and_without_spaces(
+    key: str, row: WindowRow
+) -> None:
     content = encode_window(InvKey(key), row, Position(2, 7))
 
     found = window_text(content)
@@ -85,7 +87,7 @@ def test_rows_replace_those_of_a_level_in_order(kind: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["rows", "position", "stream_time_us"])
-def test_a_level_with_a_value_of_another_form_is_parsed(name: str) -> None:
+def test_a_level_with_extra_spaces_is_parsed_instead_of_cut(name: str) -> None:
     document = json.loads(kept_state("level", 1)[0])
     document["rows"] = [json.loads(encode_window(InvKey("K"), EMPTY, Position(1, 1)))["row"]]
     content = orjson.dumps(document, option=orjson.OPT_SORT_KEYS)
@@ -107,7 +109,7 @@ def test_a_window_of_another_version_is_refused(counter: str) -> None:
         window_text(orjson.dumps(document, option=orjson.OPT_SORT_KEYS))
 
 
-def test_a_damaged_window_is_not_cut() -> None:
+def test_a_damaged_window_record_is_refused() -> None:
     content = encode_window(InvKey("K"), MOVED, Position(1, 1))
 
     assert _WINDOW.fullmatch(content.replace(b'"sold_units":2', b'"sold_units":"2"')) is None
@@ -121,5 +123,5 @@ def test_a_damaged_window_is_not_cut() -> None:
             window_text(damaged)
 
 
-def test_the_order_compares_generation_first() -> None:
+def test_the_order_of_levels_compares_the_generation_first() -> None:
     assert LevelText(b"", b"", (2, 1), None, {}).order > (1, 9)

@@ -37,14 +37,14 @@ def level(**changes: Any) -> tuple[KeyState, bytes]:
 
 @settings(deadline=None, max_examples=60)
 @given(plan=steps)
-def test_a_glance_finds_what_a_parser_finds(plan: list[Step]) -> None:
+def test_a_quick_level_scan_equals_the_parsed_level(plan: list[Step]) -> None:
     for content in levels(plan):
         assert _scanned(content) == _parsed(content) == scan_level(content)
 
 
 @pytest.mark.parametrize("state", ["idle", "open", "held-snoozed", "held-rejected", "held-short"])
 @pytest.mark.parametrize("proposal", [None, "P:1"])
-def test_a_glance_tells_who_waits_for_a_decision(state: str, proposal: str | None) -> None:
+def test_a_quick_level_scan_finds_open_needs_and_prices(state: str, proposal: str | None) -> None:
     found, content = level(
         episode=Episode(state=state),
         price_episode=PriceEpisode(id=None if proposal is None else ProposalId(proposal)),
@@ -54,14 +54,14 @@ def test_a_glance_tells_who_waits_for_a_decision(state: str, proposal: str | Non
 
 
 @pytest.mark.parametrize("key", ['S1|"A"', "S1|\\", "S1|ä", 'S1|,"inv_key":"S2|B'])
-def test_a_glance_reads_any_key(key: str) -> None:
+def test_a_level_scan_reads_any_key(key: str) -> None:
     _, content = level(inv_key=InvKey(key))
 
     assert scan_level(content).key == key
 
 
 @pytest.mark.parametrize("indent", [None, 1])
-def test_a_level_in_another_form_is_parsed(indent: int | None) -> None:
+def test_a_level_with_other_whitespace_is_parsed_instead_of_scanned(indent: int | None) -> None:
     content = kept_state("level", 1)[0]
     other = json.dumps(json.loads(content), indent=indent).encode()
 
@@ -78,7 +78,7 @@ def test_a_level_of_another_version_is_refused(counter: str) -> None:
         scan_level(content)
 
 
-def test_a_level_that_ends_too_early_is_refused() -> None:
+def test_a_truncated_level_record_is_refused() -> None:
     _, content = level()
 
     with pytest.raises(UnreadableRecord, match="not JSON"):

@@ -60,7 +60,7 @@ def by_labels(samples: dict[Sample, float], *names: str) -> dict[str, float]:
     }
 
 
-def test_the_state_of_each_partition_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_metrics_show_the_state_of_each_partition(monkeypatch: pytest.MonkeyPatch) -> None:
     async def run() -> None:
         async with fleet(monkeypatch, *await halves(stocked())) as found:
             worker = found.workers[0]
@@ -90,7 +90,7 @@ def test_the_state_of_each_partition_is_shown(monkeypatch: pytest.MonkeyPatch) -
     asyncio.run(run())
 
 
-def test_samples_have_the_labels_with_which_their_figure_is_registered(
+def test_metric_samples_have_the_registered_labels(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     figures = list(register(Worker("apart", stocked())).figures())
@@ -128,7 +128,7 @@ def test_states_at_rest_are_shown_with_their_bytes(monkeypatch: pytest.MonkeyPat
     asyncio.run(run())
 
 
-def test_the_state_of_the_worker_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_metrics_show_the_state_of_the_worker(monkeypatch: pytest.MonkeyPatch) -> None:
     async def run() -> Families:
         async with fleet(monkeypatch, *await halves(stocked())) as found:
             beat(found.workers[0], 4)
@@ -180,7 +180,7 @@ def test_restored_records_and_kept_partitions_are_counted(monkeypatch: pytest.Mo
     asyncio.run(run())
 
 
-def test_questions_are_counted_by_route_and_never_by_key(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_metrics_count_queries_by_route_and_never_by_key(monkeypatch: pytest.MonkeyPatch) -> None:
     route = "/iq/v1/store/{store}/{key}"
     odd = next(key for key in KEYS if partition(key) % 2 == 1)
 
@@ -213,7 +213,9 @@ def test_questions_are_counted_by_route_and_never_by_key(monkeypatch: pytest.Mon
     asyncio.run(run())
 
 
-def test_snapshots_and_the_reach_of_the_ring_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_metrics_show_snapshots_and_the_time_span_of_the_dedupe_ring(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     async def run() -> Families:
         async with fleet(monkeypatch, *await halves(stocked())) as found:
             counts = found.workers[0].snapshot_writer.counts
@@ -235,7 +237,7 @@ def test_snapshots_and_the_reach_of_the_ring_are_shown(monkeypatch: pytest.Monke
     assert of_partition(seen, "inventory_dedupe_ring_seconds", 4) == 3
 
 
-def test_guard_rails_are_counted_by_name() -> None:
+def test_metrics_count_price_clamps_by_name() -> None:
     metrics, effects = Metrics(), Effects()
     state = KeyState(InvKey("S1|A"), Position(1, 0))
     effects.add_decisions((replace(PRICE, clamps=("floor", "ending")), REORDER), state)

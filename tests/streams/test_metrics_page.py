@@ -73,7 +73,7 @@ def told() -> Iterator[tuple[str, str, str, str]]:
         yield figure.name, figure.kind, ", ".join(figure.labels), figure.about
 
 
-def test_the_page_tells_every_figure_with_its_kind_its_labels_and_its_meaning() -> None:
+def test_the_metrics_page_lists_each_metric_with_kind_labels_and_meaning() -> None:
     page = {
         (name, kind, labels, about) for name, kind, labels, about in ROW.findall(PAGE.read_text())
     }
@@ -84,13 +84,13 @@ def test_the_page_tells_every_figure_with_its_kind_its_labels_and_its_meaning() 
 
 
 @pytest.mark.parametrize("page", OTHERS, ids=lambda page: page.name)
-def test_no_page_names_a_figure_that_is_none(page: Path) -> None:
+def test_no_page_names_an_unknown_metric(page: Path) -> None:
     known = {name for name, _, _, _ in told()}
 
     assert set(re.findall(r"\binventory_\w+", page.read_text("utf-8"))) <= known
 
 
-def test_names_end_in_their_unit_and_counters_in_total() -> None:
+def test_metric_names_end_in_their_unit_and_counters_in_total() -> None:
     for name, family in families().items():
         assert re.fullmatch(r"inventory(_[a-z]+)+", name)
         assert family.documentation[0].isupper() or family.documentation[0].isdigit()
@@ -106,7 +106,7 @@ def test_names_end_in_their_unit_and_counters_in_total() -> None:
             assert line.split()[2].endswith("_total"), line
 
 
-def test_the_figures_of_the_sender_are_those_that_it_registers() -> None:
+def test_the_webhook_sender_registers_each_listed_metric() -> None:
     known = SenderMetrics().registry._names_to_collectors
 
     for figure in FIGURES:
@@ -125,7 +125,7 @@ def test_every_family_has_one_help_and_one_type_before_its_samples() -> None:
         assert sum(line.split()[2] in shown for line in lines if line.startswith("# TYPE")) == 1
 
 
-def test_buckets_rise_and_hold_the_bounds_that_are_alarmed_on() -> None:
+def test_histogram_buckets_rise_and_include_the_alarm_bounds() -> None:
     bounds = {
         name: collector._kwargs["buckets"]
         for name, collector in registry()._names_to_collectors.items()
@@ -139,7 +139,7 @@ def test_buckets_rise_and_hold_the_bounds_that_are_alarmed_on() -> None:
     assert 0.05 in bounds["inventory_event_loop_delay_seconds"]
 
 
-def test_labels_come_from_a_few_names_and_any_value_is_escaped() -> None:
+def test_metric_labels_are_from_a_fixed_list_and_values_are_escaped() -> None:
     metrics = Metrics()
     odd = 'a "quoted"\\ one\nwith a line'
     metrics.answered(odd, 200, 0.01)

@@ -33,7 +33,7 @@ def halts(broker: MemoryBroker, snapshot: Snapshot | None = None) -> str:
 
 
 @pytest.mark.parametrize("sales", [5, 6, 40])
-def test_a_source_recreated_halts_a_worker_that_never_saw_the_one_before(sales: int) -> None:
+def test_a_restore_halts_if_the_source_topic_was_recreated(sales: int) -> None:
     broker = sold_history(5)
     lived(broker)
 
@@ -42,7 +42,7 @@ def test_a_source_recreated_halts_a_worker_that_never_saw_the_one_before(sales: 
     assert f"state comes from {STOCK_EVENTS}:0" in halts(broker)
 
 
-def test_a_snapshot_does_not_hide_that_the_source_was_recreated(tmp_path: Path) -> None:
+def test_a_restore_from_a_snapshot_halts_if_the_source_topic_was_recreated(tmp_path: Path) -> None:
     broker = sold_history(5)
     snapshot = taken(broker, tmp_path)
 
@@ -59,7 +59,7 @@ def streamed(sales: int, gap_us: int) -> MemoryBroker:
 
 
 @pytest.mark.parametrize("first", range(1, 6))
-def test_a_source_cut_off_behind_what_the_ring_must_know_halts_a_restore(first: int) -> None:
+def test_a_restore_halts_if_records_of_the_dedupe_ring_are_truncated(first: int) -> None:
     broker = streamed(6, gap_us=1_000_000)
 
     broker.cut(STOCK_EVENTS, PARTITION, first)
@@ -67,7 +67,7 @@ def test_a_source_cut_off_behind_what_the_ring_must_know_halts_a_restore(first: 
     assert f"begins at offset {first}: it was truncated" in halts(broker)
 
 
-def test_a_snapshot_knows_the_ring_itself(tmp_path: Path) -> None:
+def test_a_restore_takes_the_dedupe_ring_from_the_snapshot(tmp_path: Path) -> None:
     broker = sold_history(5)
     snapshot = taken(broker, tmp_path)
     whole = restored(broker)
@@ -77,7 +77,7 @@ def test_a_snapshot_knows_the_ring_itself(tmp_path: Path) -> None:
     assert everything(restored(broker, snapshot)) == everything(whole)
 
 
-def test_what_the_ring_has_forgotten_may_be_cut_off() -> None:
+def test_a_restore_does_not_need_source_records_older_than_the_dedupe_ring() -> None:
     broker = streamed(9, gap_us=100_000_000)  # the ring's 120 s contain the last two
     whole = restored(broker)
 
@@ -89,7 +89,7 @@ def test_what_the_ring_has_forgotten_may_be_cut_off() -> None:
     assert "it was truncated" in halts(broker)
 
 
-def test_a_few_old_records_say_nothing_about_what_was_cut_off_before_them() -> None:
+def test_a_restore_halts_if_a_ring_record_before_a_clock_change_is_truncated() -> None:
     """Postgres' clock was set back and forth. So the ring has the first change, not the second."""
     steps_us = (0, -3_600_000_000, 3_600_000_000, 0, 1_000_000)
     broker = history([("sale", 0, 1, gap_us) for gap_us in steps_us])
@@ -101,7 +101,7 @@ def test_a_few_old_records_say_nothing_about_what_was_cut_off_before_them() -> N
     assert "begins at offset 1: it was truncated" in halts(broker)
 
 
-def test_where_nobody_has_told_the_beginning_of_the_ring_the_source_must_be_whole() -> None:
+def test_a_restore_without_ring_header_needs_the_whole_source_topic() -> None:
     broker = streamed(9, gap_us=100_000_000)
     whole = restored(broker)
     levels = broker.topics[ON_HAND_CHANGELOG, PARTITION]
@@ -114,7 +114,7 @@ def test_where_nobody_has_told_the_beginning_of_the_ring_the_source_must_be_whol
     assert "begins at offset 1: it was truncated" in halts(broker)
 
 
-def test_a_source_cut_off_before_it_was_read_halts_a_restore() -> None:
+def test_a_restore_halts_if_unread_source_records_are_truncated() -> None:
     broker = streamed(3, gap_us=1_000_000)
     for record in sold_history(9).topics[STOCK_EVENTS, PARTITION]:
         broker.produce(STOCK_EVENTS, PARTITION, record.key, record.value)
@@ -124,7 +124,7 @@ def test_a_source_cut_off_before_it_was_read_halts_a_restore() -> None:
     assert "has offsets 7..13, but the state continues at 3" in halts(broker)
 
 
-def test_progress_of_version_1_knows_no_topic_and_is_gone_on_from() -> None:
+def test_a_restore_continues_from_progress_of_version_1_without_topic_id() -> None:
     broker = sold_history(5)
     lived(broker)
     levels = broker.topics[ON_HAND_CHANGELOG, PARTITION]
@@ -138,7 +138,7 @@ def test_progress_of_version_1_knows_no_topic_and_is_gone_on_from() -> None:
     assert found.progress().source_topic_id == f"{STOCK_EVENTS}:0"
 
 
-def test_a_worker_of_another_generation_goes_on_in_no_state() -> None:
+def test_a_restore_halts_if_the_state_is_of_another_generation() -> None:
     """A position with a lower generation is never newer, so the worker would skip all records."""
     broker = sold_history(5)
     lived(broker)

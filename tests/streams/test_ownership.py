@@ -63,7 +63,7 @@ class Worker:
         self.failed.set()
 
 
-def test_a_partition_that_comes_back_untouched_keeps_its_state() -> None:
+def test_a_reassigned_unchanged_partition_keeps_its_state() -> None:
     broker = sold_history(3)
     worker = Worker(broker)
 
@@ -84,7 +84,9 @@ def test_a_partition_that_comes_back_untouched_keeps_its_state() -> None:
     assert worker.failures == []
 
 
-def test_a_restored_partition_knows_how_much_garbage_a_person_lets_pass(tmp_path: Path) -> None:
+def test_a_restored_partition_gets_the_configured_limit_of_undecodable_records(
+    tmp_path: Path,
+) -> None:
     worker = Worker(sold_history(3))
     settings = WorkerSettings(home=tmp_path, undecodable_permille=77)
     worker.ownership.permille = Runtime(settings).ownership.permille
@@ -99,7 +101,7 @@ def test_a_restored_partition_knows_how_much_garbage_a_person_lets_pass(tmp_path
     assert owned.undecodable.permille == 77
 
 
-def test_a_partition_that_somebody_else_moved_is_restored() -> None:
+def test_a_reassigned_partition_that_another_worker_advanced_is_restored() -> None:
     broker = sold_history(3)
     worker, other = Worker(broker), Worker(broker)
 
@@ -140,7 +142,7 @@ class Asleep(MemoryBroker):
         return await super().bounds(topic, partition)
 
 
-def test_whoever_was_overtaken_during_a_restore_says_so() -> None:
+def test_a_restore_raises_fenced_if_another_worker_writes_meanwhile() -> None:
     broker = sold_history(3)
     source = lives.source_of(broker)
 
@@ -172,7 +174,7 @@ class Cut(MemoryBroker):
         return first + (topic == ON_HAND_CHANGELOG), end
 
 
-def test_nobody_takes_over_from_levels_that_were_cut_off_meanwhile() -> None:
+def test_a_later_restore_halts_if_levels_were_truncated() -> None:
     """A start checks the levels for a truncation. A later restore must check them again."""
     broker = sold_history(3)
 
@@ -185,7 +187,7 @@ def test_nobody_takes_over_from_levels_that_were_cut_off_meanwhile() -> None:
     asyncio.run(take_over())
 
 
-def test_a_long_restore_shows_that_it_moves() -> None:
+def test_a_long_restore_reports_progress_after_each_batch() -> None:
     """A supervisor that sees only completed partitions would end a long restore again and again."""
     broker = sold_history(12)
     worker = Worker(broker)
@@ -220,7 +222,7 @@ def test_a_long_restore_shows_that_it_moves() -> None:
     assert min(seen) > 0
 
 
-def test_what_a_rebalance_overtook_is_not_restored_twice() -> None:
+def test_a_restore_superseded_by_a_rebalance_is_not_repeated() -> None:
     """The restart of one member causes two rebalances: one when it leaves and one when it joins."""
     broker = sold_history(12)
     worker = Worker(broker)
@@ -270,7 +272,7 @@ def log_of(topics: MemoryBroker, source: Any) -> MemoryBroker:
     return log
 
 
-def test_what_comes_back_untouched_does_not_wait_for_what_is_read() -> None:
+def test_an_unchanged_partition_is_ready_before_other_restores_end() -> None:
     """The worker restores an ended worker's partitions. Its kept partition is ready at once."""
     broker = sold_history(12)
     kept = 11
@@ -305,7 +307,7 @@ def test_what_comes_back_untouched_does_not_wait_for_what_is_read() -> None:
     assert asyncio.run(take_over()) == {kept}
 
 
-def test_what_somebody_else_has_by_now_is_not_read_to_its_end() -> None:
+def test_a_restore_ends_early_if_its_partition_is_revoked() -> None:
     """The next assignment waits for this restore, so it must end early."""
     broker = sold_history(12)
     worker = Worker(broker)

@@ -6,7 +6,7 @@ from streams.engine.memory import MemoryBroker
 from tests.streams.test_ownership import Worker
 
 
-def test_nothing_is_settled_before_the_group_has_spoken() -> None:
+def test_partitions_are_not_ready_before_the_group_has_assigned_them() -> None:
     """A worker whose group never answers counts as stuck and isn't ready."""
     ownership = Worker(MemoryBroker()).ownership
 

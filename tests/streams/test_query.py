@@ -52,7 +52,7 @@ def with_two(monkeypatch: pytest.MonkeyPatch, story: Callable[[Fleet], Awaitable
     asyncio.run(run())
 
 
-def test_a_key_is_answered_with_its_level_and_how_far_it_reaches(
+def test_the_answer_for_a_key_has_its_state_and_position(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async def story(found: Fleet) -> None:
@@ -91,7 +91,7 @@ def test_any_worker_answers_for_any_key(monkeypatch: pytest.MonkeyPatch) -> None
     with_two(monkeypatch, story)
 
 
-def test_any_name_of_an_item_survives_the_hop(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unusual_item_names_are_forwarded_unchanged(monkeypatch: pytest.MonkeyPatch) -> None:
     async def run() -> None:
         async with fleet(monkeypatch, *await halves(stocked(ODD_NAMES))) as found:
             for key in ODD_NAMES:
@@ -103,7 +103,9 @@ def test_any_name_of_an_item_survives_the_hop(monkeypatch: pytest.MonkeyPatch) -
     asyncio.run(run())
 
 
-def test_a_whole_key_comes_as_the_bytes_of_its_state(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_answer_for_a_whole_key_equals_its_encoded_state(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     async def story(found: Fleet) -> None:
         state = found.workers[1].ownership.ready[partition(ODD)].published[InvKey(ODD)]
 
@@ -135,7 +137,9 @@ def test_windows_are_chosen_by_their_start(monkeypatch: pytest.MonkeyPatch) -> N
     with_two(monkeypatch, story)
 
 
-def test_unknown_and_bad_questions_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unknown_keys_get_404_and_malformed_queries_get_400(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     missing = next(f"S9|X{n}" for n in range(99) if partition(f"S9|X{n}") % 2)
 
     async def story(found: Fleet) -> None:
@@ -157,7 +161,7 @@ def test_unknown_and_bad_questions_are_told_apart(monkeypatch: pytest.MonkeyPatc
     with_two(monkeypatch, story)
 
 
-def test_state_needs_the_token_and_an_empty_token_opens_nothing(
+def test_queries_need_a_token_and_an_empty_token_never_matches(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     paths = (on_hand(EVEN), "/iq/v1/partitions", "/iq/v1/lag", "/iq/v1/health", "/iq/v1/revision")
@@ -198,7 +202,7 @@ def test_a_token_of_other_bytes_than_utf8_is_a_wrong_token(
     assert asyncio.run(run()).split()[1] == b"401"
 
 
-def test_a_question_makes_one_hop_and_never_two(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_query_is_forwarded_at_most_once(monkeypatch: pytest.MonkeyPatch) -> None:
     async def story(found: Fleet) -> None:
         # The partition has moved. Each worker still takes the other one for the owner.
         assert (await found.ask(0, on_hand(ODD))).status == 200
@@ -215,7 +219,7 @@ def test_a_question_makes_one_hop_and_never_two(monkeypatch: pytest.MonkeyPatch)
     with_two(monkeypatch, story)
 
 
-def test_a_partition_that_moves_is_found_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_moved_partition_is_found_at_the_second_query(monkeypatch: pytest.MonkeyPatch) -> None:
     async def run() -> None:
         broker = stocked()
         third = Worker("worker-3", broker)
@@ -235,7 +239,7 @@ def test_a_partition_that_moves_is_found_again(monkeypatch: pytest.MonkeyPatch) 
     asyncio.run(run())
 
 
-def test_a_restoring_partition_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_query_of_a_restoring_partition_gets_503(monkeypatch: pytest.MonkeyPatch) -> None:
     async def story(found: Fleet) -> None:
         found.workers[1].ownership.ready.pop(partition(ODD))
 
@@ -248,7 +252,7 @@ def test_a_restoring_partition_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> 
     with_two(monkeypatch, story)
 
 
-def test_a_worker_that_is_gone_or_does_not_answer_costs_one_short_wait(
+def test_a_query_waits_only_briefly_for_an_unreachable_worker(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async def run() -> None:
@@ -292,7 +296,9 @@ def test_the_map_names_a_worker_for_every_partition(monkeypatch: pytest.MonkeyPa
     with_two(monkeypatch, story)
 
 
-def test_a_partition_that_nobody_has_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_partition_map_shows_an_unowned_partition_as_unknown(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     async def story(found: Fleet) -> None:
         await found.workers[1].take([3])
         found.workers[1].ownership.ready.pop(3)
@@ -305,7 +311,7 @@ def test_a_partition_that_nobody_has_is_unknown(monkeypatch: pytest.MonkeyPatch)
     with_two(monkeypatch, story)
 
 
-def test_of_two_that_claim_a_partition_the_one_that_is_further_is_asked(
+def test_a_query_goes_to_the_most_advanced_worker_that_claims_the_partition(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async def run() -> None:
@@ -326,7 +332,7 @@ def test_of_two_that_claim_a_partition_the_one_that_is_further_is_asked(
     ("version", "revision", "is_asked"),
     [({"schema": 1}, LOGIC_REVISION + 1, False), ({}, LOGIC_REVISION, True)],
 )
-def test_workers_of_another_revision_are_not_asked_those_that_say_no_version_are(
+def test_queries_skip_workers_of_another_revision_unless_their_map_has_no_version(
     monkeypatch: pytest.MonkeyPatch, version: dict[str, int], revision: int, *, is_asked: bool
 ) -> None:
     async def run() -> None:
@@ -359,7 +365,7 @@ def test_workers_of_another_revision_are_not_asked_those_that_say_no_version_are
     asyncio.run(run())
 
 
-def test_health_is_open_and_ready_means_restored(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_health_needs_no_token_and_ready_means_restored(monkeypatch: pytest.MonkeyPatch) -> None:
     async def story(found: Fleet) -> None:
         first, second = found.workers
         assert (await found.ask(0, "/readyz", token=None)).status == 200

@@ -35,7 +35,7 @@ def halts(broker: MemoryBroker) -> str:
     return str(halted.value)
 
 
-def test_rows_cut_off_at_the_front_halt_a_restore() -> None:
+def test_truncated_window_rows_halt_a_restore() -> None:
     broker = sold()
 
     broker.cut(*WINDOWS, broker.topics[WINDOWS][2].offset)
@@ -44,7 +44,7 @@ def test_rows_cut_off_at_the_front_halt_a_restore() -> None:
 
 
 @pytest.mark.parametrize("lost", range(3))
-def test_a_single_row_that_is_gone_halts_a_restore(lost: int) -> None:
+def test_a_single_missing_window_row_halts_a_restore(lost: int) -> None:
     broker = sold()
 
     del broker.topics[WINDOWS][lost]
@@ -52,7 +52,7 @@ def test_a_single_row_that_is_gone_halts_a_restore(lost: int) -> None:
     assert "has 3 of the 4 rows" in halts(broker)
 
 
-def test_rows_that_are_all_gone_halt_a_restore() -> None:
+def test_a_restore_halts_if_all_earlier_window_rows_are_missing() -> None:
     broker = sold()
 
     broker.topics[WINDOWS].clear()
@@ -60,7 +60,7 @@ def test_rows_that_are_all_gone_halt_a_restore() -> None:
     assert "has 1 of the 4 rows" in halts(broker)
 
 
-def test_the_row_that_came_with_the_level_can_be_lost() -> None:
+def test_a_missing_window_row_that_the_level_includes_does_not_halt_a_restore() -> None:
     broker = sold()
     whole = restored(broker)
 
@@ -69,7 +69,7 @@ def test_the_row_that_came_with_the_level_can_be_lost() -> None:
     assert everything(restored(broker)) == everything(whole)
 
 
-def test_compaction_and_expiry_lose_no_row_that_counts() -> None:
+def test_compaction_and_expiry_remove_no_required_window_row() -> None:
     broker = history([*SALES, ("sale", 0, 1, 100 * 3_600_000_000), *SALES])
     lived(broker, size=1)
     whole = restored(broker)
@@ -80,7 +80,7 @@ def test_compaction_and_expiry_lose_no_row_that_counts() -> None:
     assert everything(restored(broker)) == everything(whole)
 
 
-def test_rows_behind_a_snapshot_are_not_missed(tmp_path: Path) -> None:
+def test_a_restore_does_not_need_window_rows_older_than_the_snapshot(tmp_path: Path) -> None:
     broker = sold()
     snapshot = taken(broker, tmp_path)
     whole = restored(broker)
@@ -92,7 +92,7 @@ def test_rows_behind_a_snapshot_are_not_missed(tmp_path: Path) -> None:
     assert not [entry for entry in logs if entry["event"] == "snapshot discarded"]
 
 
-def test_rows_that_the_topic_may_have_dropped_by_age_are_not_asked_for() -> None:
+def test_a_restore_does_not_require_window_rows_beyond_the_retention_time() -> None:
     broker = history([*SALES, ("sale", 1, 1, WINDOW_US)])
     lived(broker, size=1)
     levels = broker.topics[LEVELS]
@@ -105,7 +105,7 @@ def test_rows_that_the_topic_may_have_dropped_by_age_are_not_asked_for() -> None
     assert len(restored(broker).published[InvKey("S1|A")].windows) == 2
 
 
-def test_a_level_without_a_number_is_of_an_earlier_release() -> None:
+def test_a_level_of_an_earlier_release_without_row_count_is_restored() -> None:
     broker = sold()
     levels = broker.topics[LEVELS]
     levels[:] = [
@@ -116,7 +116,7 @@ def test_a_level_without_a_number_is_of_an_earlier_release() -> None:
     assert len(restored(broker).published[InvKey("S1|A")].windows) == 2
 
 
-def test_rows_whose_level_is_gone_halt_a_restore() -> None:
+def test_window_rows_without_their_level_halt_a_restore() -> None:
     """After a tombstone, compaction deletes the level, and later the tombstone itself."""
     broker = sold()
     other = history([("sale", 1, 1, WINDOW_US)])
@@ -129,7 +129,7 @@ def test_rows_whose_level_is_gone_halt_a_restore() -> None:
     assert "has no level of S1|A" in halts(broker)
 
 
-def test_rows_of_a_chunk_whose_level_was_not_written_are_written_again() -> None:
+def test_a_restore_without_levels_replays_from_the_first_record() -> None:
     broker = sold()
 
     broker.topics[LEVELS].clear()

@@ -55,7 +55,7 @@ def test_a_resent_record_is_recognised_after_a_restart_though_the_clock_was_set_
     assert {key: encode_state(state) for key, state in owned.published.items()} == wanted.states
 
 
-def test_thousands_of_old_records_hide_none_from_before_the_clock_was_set_back() -> None:
+def test_the_restored_ring_has_records_from_before_the_clock_was_set_back() -> None:
     """The clock is set back 1 h, five thousand sales follow, and it is set forward 1 h.
 
     The first record lies within 120 s of the newest one. A search by commit time would miss it.
@@ -91,7 +91,7 @@ AGAIN = (("c", 1, 1, 0), ("r", 2, 5, 1), ("r", 2, 5, 100), ("c", 3, 9, 150))
 
 @pytest.mark.parametrize("recent", [1, 1_000])
 @pytest.mark.parametrize("end", range(1, 5))
-def test_a_snapshot_row_that_came_twice_is_remembered_from_its_first_coming(
+def test_the_restored_ring_keeps_the_first_of_two_equal_snapshot_rows(
     recent: int, end: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(rings, "LOOK_BACK", recent)
@@ -104,7 +104,7 @@ def test_a_snapshot_row_that_came_twice_is_remembered_from_its_first_coming(
     assert again.progress() == owned.progress()
 
 
-def test_a_truncate_is_remembered_by_a_snapshot(tmp_path: Path) -> None:
+def test_a_snapshot_file_stores_a_truncate_in_its_dedupe_ring(tmp_path: Path) -> None:
     """A truncate has no row, so its identity has no number."""
     broker = written(("c", 1, 1, 0), ("t", None, 2, 1), ("c", 3, 9, 2))
     owned = asyncio.run(live(broker, Crashes(), itertools.repeat(9), iter(())))
@@ -118,7 +118,7 @@ def test_a_truncate_is_remembered_by_a_snapshot(tmp_path: Path) -> None:
     assert again.partition.ring.identities() == members
 
 
-def test_garbage_says_nothing_about_a_record_that_was_cut_off_before_it() -> None:
+def test_a_restore_halts_if_a_ring_record_before_an_undecodable_one_is_truncated() -> None:
     broker = history(
         [("sale", 0, 1, 0), ("garbage", 0, 1, -HOUR_US), ("sale", 1, 2, HOUR_US + SECOND_US)]
     )
@@ -130,7 +130,7 @@ def test_garbage_says_nothing_about_a_record_that_was_cut_off_before_it() -> Non
         asyncio.run(restore(PARTITION, GENERATION, broker))
 
 
-def test_a_restored_database_stops_the_worker_with_the_repair_of_its_log(
+def test_a_restored_database_stops_the_worker_with_a_new_generation_as_repair(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A rebuild would stop at the same record."""

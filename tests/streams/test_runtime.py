@@ -27,7 +27,7 @@ def runtime_on(broker: MemoryBroker, before_effect: EffectHook = undisturbed) ->
     return runtime
 
 
-def test_a_gap_that_begins_with_a_hole_in_the_offsets_is_caught_up() -> None:
+def test_a_gap_that_begins_with_a_missing_offset_is_caught_up() -> None:
     broker = sold_history(6)
     source = lives.source_of(broker)
     del broker.topics[STOCK_EVENTS, lives.PARTITION][0]

@@ -40,7 +40,7 @@ class Source:
         (projector, 20_000, 20_000),
     ],
 )
-def test_the_actuator_holds_the_action_chain_for_a_thousand_decisions_at_most(
+def test_the_actuator_writes_at_most_a_thousand_records_in_one_transaction(
     module: Any, setting: int, most: int
 ) -> None:
     settings = SinkSettings(sink_batch_records=setting)

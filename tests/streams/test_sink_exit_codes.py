@@ -62,7 +62,7 @@ def test_a_sink_ends_with_the_code_of_its_reason(
         (UnreadableRecord("version 9").at(PRICE_EVENTS, 3, 7), 65, f"{NEW_GENERATION}{NEWER}"),
     ],
 )
-def test_a_sink_that_can_not_go_on_logs_the_command_that_helps(
+def test_a_failed_sink_logs_the_repair_command(
     error: Exception,
     code: int,
     repair: str,
@@ -83,14 +83,14 @@ def test_a_sink_that_can_not_go_on_logs_the_command_that_helps(
 
 
 @pytest.mark.parametrize("code", [KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE])
-def test_an_offset_that_the_topic_does_not_hold_is_never_replaced(code: int) -> None:
+def test_a_sink_offset_outside_the_topic_raises_an_error(code: int) -> None:
     with pytest.raises(SourceLost, match="as the broker says") as lost:
         _record_of(failing(code), {})
 
     assert lost.value.topic == ON_HAND_CHANGELOG
 
 
-def test_what_passes_is_waited_for_and_what_does_not_is_an_error() -> None:
+def test_a_sink_waits_for_transient_kafka_errors_and_raises_others() -> None:
     assert _record_of(failing(KafkaError._TRANSPORT), {}) is None
     with pytest.raises(KafkaException):
         _record_of(failing(KafkaError.TOPIC_AUTHORIZATION_FAILED), {})

@@ -30,7 +30,7 @@ def traded() -> list[KeyState]:
     return [KeyState(InvKey("STORE|UNKNOWN"), Position(1, 0)), *partition.states.values()]
 
 
-def test_each_figure_of_a_row_is_that_of_the_state() -> None:
+def test_each_column_of_a_stock_row_equals_the_state() -> None:
     states = traded()
     assert any(state.episode.id for state in states)
     for state in states:
@@ -60,7 +60,7 @@ def test_each_figure_of_a_row_is_that_of_the_state() -> None:
         assert row["state"] == level.decode()
 
 
-def test_a_partition_without_an_as_of_time_takes_the_keys_stream_time() -> None:
+def test_a_stock_row_without_as_of_time_uses_the_stream_time_of_the_key() -> None:
     state = traded()[1]
 
     row = stock_row(encode_level(state, ()), PARTITION, None)

@@ -78,7 +78,7 @@ async def chunk_after_chunk(
     sizes=st.lists(st.integers(1, 9), min_size=1, max_size=5),
     snapshots=st.lists(st.integers(0, 12), max_size=6),
 )
-def test_a_restore_from_a_snapshot_is_a_restore_from_the_changelogs(
+def test_a_restore_from_a_snapshot_equals_one_from_the_changelogs(
     tmp_path_factory: pytest.TempPathFactory,
     plan: list[Step],
     more: list[Step],
@@ -102,7 +102,7 @@ def test_a_restore_from_a_snapshot_is_a_restore_from_the_changelogs(
     assert documents(warm) == expected(source_of(broker)).states
 
 
-def test_a_snapshot_leaves_nothing_of_the_changelogs_to_be_read(tmp_path: Path) -> None:
+def test_a_restore_from_a_current_snapshot_reads_no_changelog_record(tmp_path: Path) -> None:
     broker = sold_history(40)
     owned = lived(broker)
     save(owned, tmp_path)
@@ -164,7 +164,7 @@ def test_a_damaged_file_is_refused_with_its_reason(
         load(tmp_path, PARTITION, GENERATION)
 
 
-def test_a_foreign_file_is_refused_even_under_the_right_name(tmp_path: Path) -> None:
+def test_a_snapshot_file_of_another_partition_is_refused_after_a_rename(tmp_path: Path) -> None:
     path = save(lived(sold_history(9)), tmp_path)
 
     assert load(tmp_path, PARTITION + 1, GENERATION) is None
@@ -205,7 +205,7 @@ class Unreachable:
         raise KeyError(partition, stages)
 
 
-def test_chunks_go_on_while_a_snapshot_is_made_and_are_not_in_it(tmp_path: Path) -> None:
+def test_chunks_folded_while_a_snapshot_is_written_are_not_in_it(tmp_path: Path) -> None:
     broker = sold_history(120)
     source = source_of(broker)
 
@@ -232,7 +232,7 @@ def test_chunks_go_on_while_a_snapshot_is_made_and_are_not_in_it(tmp_path: Path)
     assert everything(restored(broker, snapshot)) == everything(restored(broker))
 
 
-def test_a_freeze_that_was_broken_off_loses_nothing(tmp_path: Path) -> None:
+def test_an_interrupted_freeze_of_states_loses_nothing(tmp_path: Path) -> None:
     broker = history([("sale", n % 3, 1, 1_000_000) for n in range(9)])
     owned = lived(broker)
     wanted = documents(owned)
@@ -245,7 +245,7 @@ def test_a_freeze_that_was_broken_off_loses_nothing(tmp_path: Path) -> None:
     assert documents(restored(broker, load(tmp_path, PARTITION, GENERATION))) == wanted
 
 
-def test_states_that_rest_leave_memory_and_come_back(tmp_path: Path) -> None:
+def test_states_at_rest_leave_memory_and_can_be_read_again(tmp_path: Path) -> None:
     owned = lived(history([("sale", n % 3, 1, 1_000_000) for n in range(9)]))
     wanted = documents(owned)
 
@@ -275,7 +275,7 @@ def test_a_full_disk_leaves_the_last_snapshot_as_it_was(
     assert [found.name for found in tmp_path.iterdir()] == [path.name]
 
 
-def test_both_changelogs_have_a_place_in_every_snapshot(tmp_path: Path) -> None:
+def test_every_snapshot_has_the_offsets_of_both_changelogs(tmp_path: Path) -> None:
     snapshot = taken(sold_history(9), tmp_path)
 
     assert snapshot.positions.keys() == {ON_HAND_CHANGELOG, SALES_WINDOWS_CHANGELOG}

@@ -46,7 +46,7 @@ def test_a_snapshot_of_a_deleted_changelog_is_discarded(tmp_path: Path) -> None:
     assert "has offsets 0..0" in contradicted(sold_history(12), snapshot)
 
 
-def test_a_snapshot_that_claims_a_later_place_than_its_content_is_discarded(
+def test_a_snapshot_with_offsets_later_than_its_content_is_discarded(
     tmp_path: Path,
 ) -> None:
     broker = sold_history(30)
@@ -92,7 +92,7 @@ def test_a_snapshot_of_changelogs_recreated_is_discarded(tmp_path: Path) -> None
     assert documents(restored(broker, snapshot)) == expected(source_of(broker)).states
 
 
-def test_a_snapshot_is_good_for_more_than_one_restart(tmp_path: Path) -> None:
+def test_a_snapshot_saved_after_a_restore_serves_the_next_restart(tmp_path: Path) -> None:
     """The second file has the progress of the changelog, not that of the first file."""
     broker = sold_history(12)
     broker.produce(STOCK_EVENTS, PARTITION, b"S1|A", b"no change event")
@@ -107,7 +107,9 @@ def test_a_snapshot_is_good_for_more_than_one_restart(tmp_path: Path) -> None:
     assert twice.restored_records == 0
 
 
-def test_a_snapshot_of_a_broker_that_lost_its_end_is_discarded(tmp_path: Path) -> None:
+def test_a_snapshot_is_discarded_if_the_broker_lost_the_end_of_the_changelog(
+    tmp_path: Path,
+) -> None:
     """The offset exists again, but the changelog has another progress there."""
     broker = sold_history(12)
     source = broker.topics[STOCK_EVENTS, PARTITION]
@@ -121,7 +123,9 @@ def test_a_snapshot_of_a_broker_that_lost_its_end_is_discarded(tmp_path: Path) -
     assert "has the progress" in contradicted(broker, replace(snapshot, topic_ids=ids))
 
 
-def test_a_snapshot_whose_neighbourhood_is_gone_is_discarded(tmp_path: Path) -> None:
+def test_a_snapshot_is_discarded_if_no_changelog_progress_is_near_its_offset(
+    tmp_path: Path,
+) -> None:
     broker = sold_history(12)
     snapshot = taken(broker, tmp_path)
     at = snapshot.positions[ON_HAND_CHANGELOG]
@@ -134,7 +138,7 @@ def test_a_snapshot_whose_neighbourhood_is_gone_is_discarded(tmp_path: Path) -> 
     assert "has no progress" in contradicted(broker, replace(snapshot, positions=there))
 
 
-def test_a_snapshot_that_makes_the_changelogs_contradict_themselves_is_discarded(
+def test_a_snapshot_that_is_newer_than_its_changelogs_is_discarded(
     tmp_path: Path,
 ) -> None:
     broker = sold_history(12)

@@ -43,7 +43,7 @@ def path_in(directory: Path) -> Path:
     return file_of(directory, PARTITION, GENERATION)
 
 
-def test_a_round_writes_what_a_restart_reads(tmp_path: Path) -> None:
+def test_a_snapshot_round_writes_files_that_a_restart_reads(tmp_path: Path) -> None:
     owner = Owner.of(30)
 
     async def restart() -> OwnedPartition:
@@ -57,7 +57,7 @@ def test_a_round_writes_what_a_restart_reads(tmp_path: Path) -> None:
     assert again.published == owner.ready[PARTITION].published
 
 
-def test_a_partition_that_moves_is_restored_from_the_newest_file_of_any_worker(
+def test_a_moved_partition_is_restored_from_the_newest_snapshot_of_any_worker(
     tmp_path: Path,
 ) -> None:
     broker = sold_history(60)
@@ -85,7 +85,7 @@ def test_a_partition_that_moves_is_restored_from_the_newest_file_of_any_worker(
     assert asyncio.run(story()) == ([40, 20, 0], 3)
 
 
-def test_a_file_that_is_deleted_after_it_was_listed_does_not_end_the_search(
+def test_a_snapshot_deleted_after_its_listing_does_not_end_the_search(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     owner, directories = Owner.of(30), (tmp_path / "w-1", tmp_path / "w-2")
@@ -102,7 +102,7 @@ def test_a_file_that_is_deleted_after_it_was_listed_does_not_end_the_search(
     assert asyncio.run(story())
 
 
-def test_what_is_written_discarded_and_not_written_is_counted(
+def test_written_failed_and_discarded_snapshots_are_counted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     owner = Owner.of(30)
@@ -128,7 +128,7 @@ def test_what_is_written_discarded_and_not_written_is_counted(
     assert (found.written, found.failed, found.discarded) == (0, 0, 1)
 
 
-def test_a_partition_that_has_not_moved_is_not_written_again(tmp_path: Path) -> None:
+def test_an_unchanged_partition_gets_no_new_snapshot(tmp_path: Path) -> None:
     owner = Owner.of(30)
     snapshot_writer = owner.snapshot_writer(tmp_path)
 
@@ -144,7 +144,7 @@ def test_a_partition_that_has_not_moved_is_not_written_again(tmp_path: Path) -> 
     assert first == second
 
 
-def test_a_stop_writes_what_has_moved_and_leaves_a_failed_chunk_alone(tmp_path: Path) -> None:
+def test_a_stop_writes_snapshots_except_after_a_failed_chunk(tmp_path: Path) -> None:
     owner = Owner.of(30)
     asyncio.run(owner.snapshot_writer(tmp_path / "good").stop(owner.ready.values()))
     owner.ready[PARTITION].in_work = True
@@ -154,7 +154,7 @@ def test_a_stop_writes_what_has_moved_and_leaves_a_failed_chunk_alone(tmp_path: 
     assert not (tmp_path / "bad").exists()
 
 
-def test_a_stop_ends_the_round_that_is_under_way_and_saves_all_the_same(
+def test_a_stop_ends_the_current_snapshot_round_and_still_saves(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     owner = Owner.of(90)
@@ -205,7 +205,7 @@ def test_chunks_are_folded_while_a_round_is_under_way(
 
 
 @pytest.mark.parametrize("stopping", [True, False])
-def test_a_full_disk_is_told_and_ends_nothing(
+def test_a_full_disk_is_logged_by_the_snapshot_writer_and_stops_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, stopping: bool
 ) -> None:
     owner = Owner.of(9)
@@ -235,7 +235,7 @@ def unreadable(path: Path) -> None:
 
 
 @pytest.mark.parametrize(("damage", "reason"), [(cut, "bytes"), (unreadable, "directory")])
-def test_a_file_that_is_refused_is_told_with_its_reason(
+def test_a_refused_snapshot_file_is_logged_with_its_reason(
     tmp_path: Path, damage: Callable[[Path], None], reason: str
 ) -> None:
     owner = Owner.of(9)
@@ -250,7 +250,7 @@ def test_a_file_that_is_refused_is_told_with_its_reason(
     assert reason in logs[0]["reason"]
 
 
-def test_files_are_bounded_in_number_and_in_size(
+def test_snapshot_files_are_limited_in_number_and_size(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     owner = Owner.of(9)

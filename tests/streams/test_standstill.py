@@ -20,7 +20,7 @@ asyncio.run(block())
 """
 
 
-def test_a_loop_that_stands_still_ends_the_process_with_the_code_of_what_is_stuck() -> None:
+def test_a_blocked_event_loop_ends_the_process_with_the_stuck_exit_code() -> None:
     ended = subprocess.run(  # noqa: S603 -- our own program
         [sys.executable, "-c", BLOCKED], capture_output=True, text=True, timeout=300, check=False
     )
@@ -29,7 +29,7 @@ def test_a_loop_that_stands_still_ends_the_process_with_the_code_of_what_is_stuc
     assert "the event loop stands still" in ended.stdout + ended.stderr
 
 
-def test_a_loop_that_goes_on_is_left_alone_and_its_rests_are_not_added_up() -> None:
+def test_a_running_event_loop_is_not_ended_and_short_blocks_are_not_summed() -> None:
     seen = iter([*[1.0] * CHECKS, *[2.0] * CHECKS, *[3.0] * (CHECKS + 5)])
     looked: list[float] = []
     ended = threading.Event()

@@ -31,7 +31,7 @@ def beat(worker: Worker, number: int) -> None:
     worker.broker.produce(STOCK_EVENTS, number, key.encode(), value)
 
 
-def test_a_short_pause_changes_nothing() -> None:
+def test_a_worker_is_trusted_after_a_short_suspension() -> None:
     async def run() -> bool:
         worker = await restored()
         suspensions = Suspensions(worker.ownership, SESSION_S, 100.0)
@@ -41,7 +41,7 @@ def test_a_short_pause_changes_nothing() -> None:
     assert asyncio.run(run())
 
 
-def test_a_pause_after_which_the_session_may_be_over_is_a_long_one(
+def test_a_worker_answers_503_after_a_suspension_near_its_session_timeout(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The group's last heartbeat may be one interval older than the pause."""
@@ -86,7 +86,7 @@ def test_after_a_long_pause_a_new_assignment_proves_all() -> None:
     assert asyncio.run(run())
 
 
-def test_a_worker_that_wakes_up_is_silent_at_the_first_question(
+def test_a_resumed_worker_answers_503_to_its_first_query(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async def run() -> None:

@@ -48,7 +48,7 @@ async def turns_during(work: Coroutine[Any, Any, object]) -> int:
     return turns
 
 
-def test_a_restore_gives_way_while_it_reads_and_while_it_puts_states_together() -> None:
+def test_a_restore_yields_to_other_tasks_while_it_reads_and_builds_states() -> None:
     keys = [key for key in (f"S1|K{n}" for n in range(15_000)) if partition(key) == PARTITION]
 
     async def run() -> tuple[int, int]:
@@ -67,7 +67,7 @@ def test_a_restore_gives_way_while_it_reads_and_while_it_puts_states_together() 
     assert turns >= slices + len(keys) // (SLOTS * BLOCKS_AT_ONCE)
 
 
-def test_a_batch_is_given_in_slices_and_heard_of_once() -> None:
+def test_a_restore_reader_splits_a_batch_into_slices_and_reports_it_once() -> None:
     broker = MemoryBroker()
     for _ in range(2 * SLICE + 1):
         broker.produce(STOCK_EVENTS, 0, b"k", b"v")
@@ -84,7 +84,7 @@ def test_a_batch_is_given_in_slices_and_heard_of_once() -> None:
     assert heard == ["batch"]
 
 
-def test_others_get_their_turn_between_the_decisions_that_are_sent_again(
+def test_sending_open_decisions_again_yields_to_other_tasks_between_them(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A query has a timeout of 0.15 s. Sending thousands of open decisions takes longer."""

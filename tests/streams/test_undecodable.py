@@ -56,7 +56,7 @@ def rejected(broker: MemoryBroker) -> int:
 
 
 @pytest.mark.parametrize("size", [7, 1_000, 5_000])
-def test_a_little_garbage_costs_its_records_only(size: int) -> None:
+def test_few_undecodable_records_are_rejected_without_stopping_the_worker(size: int) -> None:
     broker = topic(*range(100, 100 + MOST), 1_100, records=1_101)
 
     owned = live(broker, size)
@@ -66,7 +66,9 @@ def test_a_little_garbage_costs_its_records_only(size: int) -> None:
 
 
 @pytest.mark.parametrize(("size", "last"), [(1, 10), (7, 500), (9, 999), (5_000, 999)])
-def test_a_trickle_of_garbage_stops_a_worker_like_a_flood_of_it(size: int, last: int) -> None:
+def test_scattered_undecodable_records_above_the_limit_stop_the_worker(
+    size: int, last: int
+) -> None:
     broker = topic(*range(MOST), last, records=1_001)
 
     with pytest.raises(SchemaBreak) as stopped:
@@ -78,7 +80,7 @@ def test_a_trickle_of_garbage_stops_a_worker_like_a_flood_of_it(size: int, last:
     )
 
 
-def test_whoever_starts_again_stops_at_the_same_record() -> None:
+def test_a_restarted_worker_stops_at_the_same_undecodable_record() -> None:
     broker = topic(*range(1, MOST + 1), 20, records=40)
     for _life in range(3):
         with pytest.raises(SchemaBreak, match="up to offset 20 "):
@@ -87,7 +89,7 @@ def test_whoever_starts_again_stops_at_the_same_record() -> None:
     assert rejected(broker) == MOST
 
 
-def test_a_snapshot_remembers_what_could_not_be_decoded(tmp_path: Path) -> None:
+def test_a_snapshot_stores_which_records_were_undecodable(tmp_path: Path) -> None:
     broker = topic(*range(1, MOST + 1), records=900)
     save(live(broker, size=90), tmp_path)
     snapshot = load(tmp_path, PARTITION, GENERATION)
@@ -98,7 +100,7 @@ def test_a_snapshot_remembers_what_could_not_be_decoded(tmp_path: Path) -> None:
         live(broker, 1, snapshot)
 
 
-def test_records_between_snapshot_and_progress_are_counted_too(tmp_path: Path) -> None:
+def test_undecodable_records_between_snapshot_and_progress_are_counted(tmp_path: Path) -> None:
     broker = topic(*range(1, MOST), 30, records=20)
     save(live(broker, size=1), tmp_path)
     for record in topic(0, records=2).topics[STOCK_EVENTS, PARTITION]:
@@ -122,7 +124,7 @@ def counted(permille: int, offsets: Iterable[int]) -> int:
     return 0
 
 
-def test_a_person_can_let_more_of_them_pass() -> None:
+def test_the_limit_of_undecodable_records_can_be_raised() -> None:
     assert counted(0, range(5)) == 1
     assert counted(10, range(5_000)) == 11
     assert counted(999, range(5_000)) == 1_000

@@ -97,7 +97,7 @@ def test_the_projector_shows_no_record_of_an_unknown_version(topic: str, kind: s
 
 
 @pytest.mark.parametrize("header", ["progress", "beat"])
-def test_the_projector_believes_no_header_of_an_unknown_version(header: str) -> None:
+def test_the_projector_refuses_a_header_of_an_unknown_version(header: str) -> None:
     record = SinkRecord(
         ON_HAND_CHANGELOG,
         PARTITION,

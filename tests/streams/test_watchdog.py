@@ -11,7 +11,7 @@ def look(dog: Watchdog, now_s: float, offset: int, end: int) -> str | None:
     return dog.problem(now_s, {3: offset}, {3: end - offset}, restoring_since_s=None)
 
 
-def test_work_that_waits_for_longer_than_the_limit_is_a_problem() -> None:
+def test_the_watchdog_reports_records_that_wait_beyond_the_limit() -> None:
     dog = watchdog()
 
     assert [look(dog, now_s, 10, 20) for now_s in (0, 15, 30)] == [None] * 3
@@ -21,7 +21,7 @@ def test_work_that_waits_for_longer_than_the_limit_is_a_problem() -> None:
     assert "[3]" in problem
 
 
-def test_a_partition_that_moves_or_has_nothing_to_do_is_no_problem() -> None:
+def test_the_watchdog_ignores_partitions_that_progress_or_have_no_records() -> None:
     dog = watchdog()
 
     assert look(dog, 0, 10, 20) is None
@@ -32,7 +32,7 @@ def test_a_partition_that_moves_or_has_nothing_to_do_is_no_problem() -> None:
     assert look(dog, 1_030, 20, 21) is None
 
 
-def test_one_partition_may_wait_for_the_others_but_not_for_ever() -> None:
+def test_the_watchdog_tolerates_one_stalled_partition_only_for_a_limited_time() -> None:
     dog = watchdog()
 
     def look_at_both(now_s: float, busy: int) -> str | None:
@@ -46,7 +46,7 @@ def test_one_partition_may_wait_for_the_others_but_not_for_ever() -> None:
     assert problem.startswith("partition 3: 5 records wait")
 
 
-def test_time_in_which_nobody_looked_counts_for_nothing() -> None:
+def test_the_watchdog_does_not_count_time_in_which_the_process_was_suspended() -> None:
     """Time in which the process was suspended isn't time without progress."""
     dog = watchdog()
 
@@ -54,7 +54,7 @@ def test_time_in_which_nobody_looked_counts_for_nothing() -> None:
     assert look(dog, 96, 10, 20) is not None
 
 
-def test_a_partition_that_went_away_starts_again_when_it_comes_back() -> None:
+def test_the_watchdog_restarts_its_timer_for_a_reassigned_partition() -> None:
     dog = watchdog()
 
     assert look(dog, 0, 10, 20) is None
@@ -62,7 +62,7 @@ def test_a_partition_that_went_away_starts_again_when_it_comes_back() -> None:
     assert look(dog, 40, 10, 20) is None
 
 
-def test_a_restore_without_progress_is_a_problem() -> None:
+def test_the_watchdog_reports_a_restore_without_progress() -> None:
     dog = watchdog()
 
     assert dog.problem(100, {}, {}, restoring_since_s=41) is None

@@ -92,7 +92,7 @@ def test_a_changed_catalogue_is_compiled_again(tmp_path: Path) -> None:
     assert (folder / "django.mo").read_bytes() == before
 
 
-def test_a_catalogue_is_read_as_it_is_written() -> None:
+def test_reading_a_written_catalogue_gives_the_same_entries() -> None:
     long = "Words " * 30 + 'with "quotes", \\ and\nlines'
     given = [Entry(long, "", (long[::-1],)), Entry("one", "many", ("", ""))]
 
@@ -101,7 +101,7 @@ def test_a_catalogue_is_read_as_it_is_written() -> None:
         read_po("nonsense")
 
 
-def test_message_ids_are_found_where_they_are_stated() -> None:
+def test_message_ids_are_found_in_templates_modules_and_scripts() -> None:
     template = """{% load i18n %}{% translate "A %" %}{% blocktranslate with x=y %}B {{ x }}
     {% endblocktranslate %}{% blocktranslate count n=m %}{{ n }} c{% plural %}{{ n }} cs
     {%- endblocktranslate %}{{ who|default:_("D") }}"""
@@ -124,7 +124,7 @@ def test_no_script_writes_times_in_a_fixed_language() -> None:
     assert [path.name for path in scripts if fixed.search(path.read_text("utf-8"))] == []
 
 
-def test_a_message_is_its_english_text_and_keeps_its_parts() -> None:
+def test_a_message_equals_its_english_text_and_can_be_translated() -> None:
     inner = Message("%(number)s units", number="1,000")
     message = Message("at least %(least)s: %(name)s", least=inner, name="open")
     german = {

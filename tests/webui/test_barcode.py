@@ -3,12 +3,12 @@ import pytest
 from webui.desks.stock.barcode import bars, has_barcode, widths
 
 
-def test_a_text_has_the_bars_that_other_programs_print() -> None:
+def test_a_barcode_has_the_same_bars_as_those_of_python_barcode() -> None:
     # From python-barcode 0.16.1: start B, a, blank, B, ~, check 60, stop.
     assert widths("a B~") == "2112141211242122221311231311413222112331112"
 
 
-def test_the_width_is_eleven_modules_a_character_and_frame() -> None:
+def test_a_barcode_is_eleven_modules_a_character_plus_its_frame_wide() -> None:
     path, width = bars("KIT-1086")
 
     assert width == 11 * len("KIT-1086") + 35

@@ -11,7 +11,7 @@ from webui.live.batches import Batches
 DEADLINE_S = 60.0
 
 
-def test_questions_that_wait_are_answered_by_the_next_batches_each_with_its_own_answer() -> None:
+def test_waiting_requests_form_the_next_batches_and_get_their_own_answers() -> None:
     batches: list[int] = []
     released = threading.Event()
 
@@ -36,7 +36,7 @@ def test_questions_that_wait_are_answered_by_the_next_batches_each_with_its_own_
     assert max(batches) <= 60
 
 
-def test_a_failed_read_fails_the_questions_of_its_batch_and_no_later_one() -> None:
+def test_a_failed_read_fails_only_the_requests_of_its_batch() -> None:
     def read(asked: Sequence[str]) -> list[str]:
         if "bad" in asked:
             message = "the database is away"
@@ -52,7 +52,7 @@ def test_a_failed_read_fails_the_questions_of_its_batch_and_no_later_one() -> No
     assert asyncio.run(work()) == "good"
 
 
-def test_a_question_whose_client_has_left_is_not_read() -> None:
+def test_a_cancelled_request_is_not_read() -> None:
     asked_for: list[str] = []
     released = threading.Event()
 

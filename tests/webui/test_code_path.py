@@ -34,6 +34,6 @@ def test_every_link_of_a_code_leads_to_its_own_page(code: str) -> None:
         assert page_of(reverse(name, args=[quote(code)])) == (name, [quote(code)])
 
 
-def test_an_address_with_a_plain_slash_leads_to_the_item() -> None:
+def test_an_address_with_a_plain_slash_in_the_sku_leads_to_the_item() -> None:
     assert page_of("/items/L/a/b") == ("item", ["L", "a/b"])
     assert page_of("/api/v1/stock/L/a%2Fb") == ("api-getStock", ["L", "a/b"])

@@ -36,7 +36,7 @@ def contrast(one: str, other: str) -> float:
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_texts_are_readable_on_each_background(dark: bool) -> None:  # noqa: FBT001 -- a case
+def test_texts_have_enough_contrast_on_each_background(dark: bool) -> None:  # noqa: FBT001 -- a case
     found = colours(dark=dark)
     weak = {
         (text, ground): round(contrast(found[text], found[ground]), 2)

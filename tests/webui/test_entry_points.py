@@ -12,7 +12,7 @@ from deploy.stack.home import PROJECT
 @pytest.mark.parametrize(
     "module", ["webui.__main__", "ledger.automation.heartbeat", "ledger.automation"]
 )
-def test_a_process_of_the_pages_imports_without_django_set_up_before(module: str) -> None:
+def test_a_web_process_module_imports_without_earlier_django_setup(module: str) -> None:
     command = [sys.executable, "-c", f"import {module}"]
     variables = {key: text for key, text in os.environ.items() if not key.startswith("DJANGO_")}
 

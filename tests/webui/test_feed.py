@@ -41,7 +41,9 @@ class Consumer:
         (Consumer(kept("level", 1)[0], ("progress", b'{"schema":9}')), "progress record: schema 9"),
     ],
 )
-def test_a_record_of_an_unknown_version_is_told_with_its_place(consumer: Any, problem: str) -> None:
+def test_a_record_of_an_unknown_version_stops_the_live_feed_with_its_offset(
+    consumer: Any, problem: str
+) -> None:
     hub = Hub(patch_of_record)
     hub.subscribe(["L|A"])
 
@@ -70,7 +72,7 @@ class Trickle:
         return {PLACE: [Consumer(b"%d" % number).record]}
 
 
-def test_a_change_is_published_at_its_poll_even_if_the_sleep_ended_early(
+def test_the_live_feed_publishes_each_change_even_if_a_sleep_returns_early(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     hub = Hub(patch_of_record)

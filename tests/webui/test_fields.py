@@ -64,7 +64,7 @@ def test_an_amount_is_read_in_minor_units(typed: str, minor: int) -> None:
 
 
 @pytest.mark.parametrize("minor", [0, 1, 99, 100, 99_999, 100_000, 123_456_789, MOST])
-def test_an_amount_is_read_as_pages_write_it(minor: int) -> None:
+def test_a_money_field_accepts_amounts_as_pages_show_them(minor: int) -> None:
     assert MoneyField(high=MOST).clean(money_text(minor)) == minor
 
 
@@ -87,11 +87,11 @@ def test_an_amount_is_read_as_pages_write_it(minor: int) -> None:
         *("0", "0.00", "10000000.01", "10,000,000.01", "9" * 13, LONG, "0" * 5000 + ".01"),
     ],
 )
-def test_what_is_no_amount_or_none_within_the_limits_is_refused(typed: str) -> None:
+def test_a_money_field_refuses_non_amounts_and_amounts_outside_its_limits(typed: str) -> None:
     assert rule_of(PRICE, typed) == "an amount from 0.01 to 10,000,000.00, like 6.49"
 
 
-def test_a_field_that_the_form_has_not_is_refused() -> None:
+def test_a_money_field_that_is_missing_in_the_form_is_refused() -> None:
     assert rule_of(PRICE, None) == "an amount from 0.01 to 10,000,000.00, like 6.49"
 
 
@@ -104,7 +104,7 @@ def test_a_span_is_typed_in_days(typed: str, centidays: int) -> None:
 
 
 @pytest.mark.parametrize("typed", ["", "soon", "2,5", "1,000", "2.505", "-1", "1000.01", "3 d"])
-def test_what_is_no_span_is_refused(typed: str) -> None:
+def test_an_invalid_time_span_is_refused(typed: str) -> None:
     assert rule_of(SPAN, typed) == "days from 0 to 1,000, like 2.5"
 
 
@@ -122,7 +122,7 @@ def test_a_whole_number_is_read(typed: str, number: int) -> None:
         *("²", "٣", "\N{FULLWIDTH DIGIT SIX}", "0" * 13),
     ],
 )
-def test_what_is_no_whole_number_is_refused(typed: str) -> None:
+def test_an_invalid_whole_number_is_refused(typed: str) -> None:
     assert rule_of(WholeNumberField(), typed) == "a whole number from 0 to 1,000,000"
 
 
@@ -159,12 +159,14 @@ def test_a_time_is_read_as_utc(typed: str) -> None:
         ("2026-07-21T10:00+00:00", datetime(2026, 7, 21, 10, tzinfo=UTC)),
     ],
 )
-def test_a_time_without_an_offset_is_of_the_stores_clock(typed: str, utc: datetime) -> None:
+def test_a_time_without_utc_offset_uses_the_time_zone_of_the_stores(
+    typed: str, utc: datetime
+) -> None:
     with IN_BERLIN:
         assert MomentField().clean(typed) == utc
 
 
-def test_a_time_that_the_stores_clock_skips_is_refused() -> None:
+def test_a_time_skipped_by_daylight_saving_is_refused() -> None:
     with IN_BERLIN:
         assert (
             rule_of(MomentField(), "2026-03-29T02:30")
@@ -175,7 +177,7 @@ def test_a_time_that_the_stores_clock_skips_is_refused() -> None:
 @pytest.mark.parametrize(
     "typed", ["yesterday", "0001-01-01T00:00+23:59", "9999-12-31T23:59-23:59", "2026-02-30T00:00"]
 )
-def test_a_time_that_is_in_no_calendar_is_refused(typed: str) -> None:
+def test_an_invalid_time_is_refused(typed: str) -> None:
     assert rule_of(MomentField(), typed) == "a date and a time by the clock of the stores"
 
 
@@ -193,7 +195,7 @@ def test_a_hidden_number_is_read(typed: str, number: int) -> None:
 
 
 @pytest.mark.parametrize("typed", ["", "²", "٣", "--5", "-", "+5", "1.0", "9" * 19, LONG])
-def test_a_hidden_number_that_is_none_means_an_outdated_page(typed: str) -> None:
+def test_an_invalid_hidden_number_asks_to_reload_the_page(typed: str) -> None:
     assert rule_of(IdField(), typed) == RELOAD
     assert rule_of(SignedNumberField(), typed) == RELOAD
 
@@ -226,6 +228,6 @@ def test_texts_and_boxes_may_be_empty() -> None:
     ]
 
 
-def test_many_values_are_taken_once_each() -> None:
+def test_a_multiple_value_field_removes_duplicates() -> None:
     assert ManyField().clean(["b", "a", "b"]) == ("b", "a")
     assert ManyField().clean(None) == ()

@@ -55,7 +55,7 @@ def test_without_levels_an_item_on_the_shelf_is_ok() -> None:
     assert status == "ok"
 
 
-def test_figures_are_printed_from_integers_alone() -> None:
+def test_units_money_and_days_are_formatted_from_integers() -> None:
     assert units_text(-12345) == "−12,345"
     assert units_text(None) == "–"
     assert [signed_units_text(units) for units in (3, 0, -3)] == ["+3", "0", "−3"]
@@ -82,7 +82,7 @@ def test_an_age_is_printed_in_the_unit_that_fits(age_us: int | None, expected: s
     assert age_text(age_us) == expected
 
 
-def test_a_moment_survives_the_way_to_microseconds_and_back() -> None:
+def test_a_time_converts_to_microseconds_and_back() -> None:
     at_us = 1_795_257_727_000_001
 
     assert us_of(moment_of(at_us)) == at_us
@@ -110,7 +110,7 @@ def test_terms_are_printed_with_the_unit_of_their_name() -> None:
 @pytest.mark.parametrize(
     ("number", "said"), [(0, "0 units"), (1, "1 unit"), (2, "2 units"), (1_200, "1,200 units")]
 )
-def test_one_is_said_in_the_singular(number: int, said: str) -> None:
+def test_counted_text_uses_the_singular_for_one(number: int, said: str) -> None:
     assert counted_text(number, "unit") == said
 
 
@@ -124,7 +124,7 @@ def test_one_is_said_in_the_singular(number: int, said: str) -> None:
         (10, 0, 0, None),
     ],
 )
-def test_cover_is_what_is_there_and_on_its_way_by_demand_rounded_down(
+def test_cover_is_available_plus_in_transit_divided_by_demand_rounded_down(
     available: int, in_transit: int, rate_micro: int, cover: int | None
 ) -> None:
     found = cover_of(
@@ -134,7 +134,7 @@ def test_cover_is_what_is_there_and_on_its_way_by_demand_rounded_down(
     assert found == cover
 
 
-def test_cover_is_printed_as_days_with_a_tenth_while_that_says_something() -> None:
+def test_cover_is_formatted_in_days_and_very_long_cover_in_words() -> None:
     days = [0, 49, 999, 1_000, 36_500, 36_501, 33_333_300, None]
 
     printed = [cover_text(centidays) for centidays in days]

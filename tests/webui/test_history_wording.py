@@ -20,6 +20,8 @@ from webui.desks.history.wording import cell_text, column_title
         ("price_minor", None, "–"),
     ],
 )
-def test_a_cell_has_the_unit_of_its_heading(name: str, cell: object, text: str) -> None:
+def test_an_answer_cell_has_the_unit_of_its_column_heading(
+    name: str, cell: object, text: str
+) -> None:
     assert cell_text(name, cell) == text
     assert column_title("lead_time_centidays") == "Lead time"

@@ -20,7 +20,7 @@ def test_a_subscriber_gets_the_latest_value_of_its_keys_and_nothing_else() -> No
     assert page.take() == {}
 
 
-def test_a_page_that_opens_late_gets_what_it_may_have_missed() -> None:
+def test_a_new_subscriber_gets_the_latest_value_published_before() -> None:
     hub = Hub(rendered)
     hub.publish("L|A", b"1")
 
@@ -30,7 +30,7 @@ def test_a_page_that_opens_late_gets_what_it_may_have_missed() -> None:
     assert page.take() == {"L|A": {"text": "1"}}
 
 
-def test_a_change_is_rendered_once_for_all_who_look_at_it() -> None:
+def test_a_change_is_rendered_once_for_all_subscribers() -> None:
     calls: list[bytes] = []
 
     def counting(content: bytes) -> Patch:
@@ -47,7 +47,7 @@ def test_a_change_is_rendered_once_for_all_who_look_at_it() -> None:
     assert all(page.take() == {"L|A": {"text": "1"}} for page in pages)
 
 
-def test_nobody_is_told_after_leaving_and_nothing_stays_behind() -> None:
+def test_an_unsubscribed_page_gets_no_change_and_is_removed() -> None:
     hub = Hub(rendered)
     page = hub.subscribe(["L|A"])
 
@@ -58,7 +58,7 @@ def test_nobody_is_told_after_leaving_and_nothing_stays_behind() -> None:
     assert hub.streams == 0
 
 
-def test_what_the_hub_remembers_is_bounded_and_the_oldest_goes_first() -> None:
+def test_the_hub_remembers_a_limited_number_of_keys_and_drops_the_oldest() -> None:
     hub = Hub(rendered)
     hub.publish("L|first", b"1")
     for number in range(REMEMBERED_KEYS):
@@ -81,7 +81,7 @@ def test_the_age_of_a_page_is_that_of_its_oldest_partition() -> None:
     assert hub.as_of_us() == 500
 
 
-def test_a_page_is_as_old_as_its_lists_once_the_projector_lags() -> None:
+def test_the_age_of_a_page_includes_the_read_model_once_the_projector_lags() -> None:
     hub = Hub(rendered)
     hub.advance_as_of(0, 10 * LAG_US)
     hub.advance_as_of(1, 10 * LAG_US)

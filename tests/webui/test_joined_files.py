@@ -117,7 +117,7 @@ def test_modules_that_import_each_other_are_refused(tmp_path: Path) -> None:
         join_script(entry)
 
 
-def test_a_style_sheet_has_the_imported_one_at_the_place_of_its_import(tmp_path: Path) -> None:
+def test_a_joined_style_sheet_has_the_imported_rules_in_place_of_the_import(tmp_path: Path) -> None:
     (tmp_path / "base.css").write_text("a { color: red; }\n")
     (tmp_path / "page.css").write_text('/* Page. */\n@import "base.css";\nb { color: blue; }\n')
 
@@ -127,7 +127,7 @@ def test_a_style_sheet_has_the_imported_one_at_the_place_of_its_import(tmp_path:
 
 
 @pytest.mark.parametrize("line", ['@import url("x.css");', "b { background: url(x.png); }"])
-def test_a_style_sheet_with_another_address_is_refused(tmp_path: Path, line: str) -> None:
+def test_a_style_sheet_with_a_url_is_refused(tmp_path: Path, line: str) -> None:
     page = tmp_path / "page.css"
     page.write_text(f"{line}\n")
 
@@ -173,7 +173,7 @@ def test_a_page_loads_one_script_and_at_most_two_style_sheets() -> None:
         assert len(styles) <= 1, path.name
 
 
-def test_a_joined_file_is_sent_once_and_only_to_readers() -> None:
+def test_a_joined_file_is_cached_and_sent_only_for_get_requests() -> None:
     serve = serve_joined(lambda _request: HttpResponse("another page"))
     requests = RequestFactory()
 

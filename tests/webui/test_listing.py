@@ -42,11 +42,11 @@ class Row:
         ("nonsense", DEFAULT),
     ],
 )
-def test_an_unknown_order_is_the_default_one(given: str, expected: Sort) -> None:
+def test_an_unknown_sort_order_falls_back_to_the_default(given: str, expected: Sort) -> None:
     assert sort_of(given, KEYS.columns, DEFAULT) == expected
 
 
-def test_a_heading_sorts_the_largest_first_and_the_sorted_one_reverses() -> None:
+def test_a_heading_sorts_descending_first_and_the_sorted_one_reverses() -> None:
     hidden = Column("", "Pick", is_hidden=True)
     found = headings((ITEM, MONEY, hidden), Sort("item"), {"q": "a b", "to": ""}, default=DEFAULT)
 
@@ -61,7 +61,7 @@ def test_a_heading_sorts_the_largest_first_and_the_sorted_one_reverses() -> None
 
 @pytest.mark.parametrize("row_id", ["7", "L|S", "a~b", "a%7Eb", "~", "%"])
 @pytest.mark.parametrize("mark", ["", "12", "Tea~pot", "~"])
-def test_a_cursor_is_read_as_it_was_written(mark: str, row_id: str) -> None:
+def test_splitting_a_cursor_returns_its_mark_and_row_id(mark: str, row_id: str) -> None:
     assert split_cursor(cursor_text(mark, row_id)) == (mark, row_id)
 
 
@@ -85,11 +85,15 @@ def test_a_cursor_is_read_as_it_was_written(mark: str, row_id: str) -> None:
         ("", "bigint", False),
     ],
 )
-def test_a_mark_is_cast_only_if_postgres_can(mark: str, kind: str, expected: bool) -> None:  # noqa: FBT001 -- a parameter of the table above
+def test_a_cursor_mark_fits_only_if_postgres_can_cast_it(
+    mark: str,
+    kind: str,
+    expected: bool,  # noqa: FBT001 -- a parameter of the table above
+) -> None:
     assert fits(mark, kind) is expected
 
 
-def test_an_address_asks_for_a_row_and_a_crafted_one_for_the_first_page() -> None:
+def test_an_invalid_cursor_in_the_address_shows_the_first_page() -> None:
     place = KEYS.place_of({"sort": "-money", "before": "120~7"})
 
     assert place == Place(Sort("money", descending=True), "120", "7", backwards=True)
@@ -110,7 +114,9 @@ def test_an_address_asks_for_a_row_and_a_crafted_one_for_the_first_page() -> Non
         (Place(Sort("item", descending=True), "a", "7"), "r.name DESC, r.id DESC", "<"),
     ],
 )
-def test_a_page_is_read_from_its_row_on(place: Place, order: str, beyond: str) -> None:
+def test_the_page_query_continues_beyond_the_row_of_the_cursor(
+    place: Place, order: str, beyond: str
+) -> None:
     sql = KEYS.shown_sql("FROM rows r WHERE true", place, rows=2)
 
     assert sql.endswith(f"ORDER BY {order} LIMIT 3")
@@ -144,7 +150,7 @@ def test_links_keep_filters_and_order_and_the_shown_page() -> None:
     assert links.as_context()["here"] == links.here
 
 
-def test_pages_at_the_edges_have_no_address_beyond_them() -> None:
+def test_first_and_last_pages_have_no_links_beyond_them() -> None:
     only = cursor_pages({}, previous="", following="")
     assert (only.first, only.previous, only.next) == ("", "", "")
     second = numbered_pages({"q": "a"}, start=40, rows=40, has_more=False)

@@ -26,18 +26,18 @@ NOW = datetime(2026, 11, 24, 12, 0, tzinfo=UTC)  # a Tuesday
         (datetime(2027, 1, 3, 10, 42, tzinfo=UTC), "3 Jan 2027, 10:42"),
     ],
 )
-def test_a_time_names_its_day_as_seen_from_now(at: datetime, text: str) -> None:
+def test_a_time_is_shown_with_its_day_relative_to_now(at: datetime, text: str) -> None:
     assert moment_text(at, now=NOW, zone=UTC) == text
 
 
-def test_the_day_is_that_of_the_store() -> None:
+def test_the_day_of_a_time_uses_the_time_zone_of_the_store() -> None:
     late = datetime(2026, 11, 23, 23, 30, tzinfo=UTC)
 
     assert moment_text(late, now=NOW, zone=zone_of("Europe/Berlin")) == "today 00:30"
     assert moment_text(late, now=NOW, zone=zone_of("America/New_York")) == "yesterday 18:30"
 
 
-def test_a_clock_that_was_set_back_reads_as_it_was_that_day() -> None:
+def test_both_times_of_a_repeated_hour_are_shown_in_local_time() -> None:
     before, after = (datetime(2026, 10, 25, hour, 30, tzinfo=UTC) for hour in (0, 1))
     now = datetime(2026, 10, 25, 12, 0, tzinfo=UTC)
 
@@ -60,11 +60,11 @@ def test_a_clock_that_was_set_back_reads_as_it_was_that_day() -> None:
         (date(2027, 1, 12), "12 Jan 2027"),
     ],
 )
-def test_a_day_is_near_or_a_date(day: date, text: str) -> None:
+def test_a_near_day_is_shown_in_words_and_another_as_a_date(day: date, text: str) -> None:
     assert day_text(day, today=NOW.date()) == text
 
 
-def test_microseconds_are_kept() -> None:
+def test_datetime_of_keeps_microseconds() -> None:
     at = datetime_of(1_772_452_800_000_001)
 
     assert (at.microsecond, at.tzinfo) == (1, UTC)

@@ -6,7 +6,7 @@ from webui.live.patches import patch_of_record, patch_of_row
 from webui.readmodel.stock import StockRow
 
 
-def test_a_changelog_record_and_its_row_tell_a_page_the_same() -> None:
+def test_a_changelog_record_and_its_read_model_row_give_the_same_page_update() -> None:
     state = KeyState(
         inv_key=InvKey("L|A"),
         position=Position(1, 42),

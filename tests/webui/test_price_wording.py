@@ -4,11 +4,11 @@ from inventory.pricing.signals import SIGNALS
 from webui.desks.prices.wording import SIGNAL_WORDS, clamps_text
 
 
-def test_each_signal_has_words() -> None:
+def test_each_price_signal_has_a_text() -> None:
     assert set(SIGNAL_WORDS) == set(SIGNALS)
 
 
-def test_an_unknown_limit_is_shown_by_its_code() -> None:
+def test_an_unknown_price_clamp_is_shown_by_its_code() -> None:
     assert clamps_text(["floor", "max_off", "new_limit"]) == [
         "floor",
         "largest markdown",

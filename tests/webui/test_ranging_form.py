@@ -46,7 +46,7 @@ def levels_of(chosen: dict[str, str], **changes: Any) -> Levels:
     "field", [field for field in FIELDS if field.column in BASE], ids=lambda field: field.column
 )
 @pytest.mark.parametrize("choice", CHOICES, ids="-".join)
-def test_levels_change_with_a_field_exactly_where_the_form_asks_for_it(
+def test_the_form_asks_for_exactly_the_fields_that_change_the_levels(
     choice: tuple[str, str, str], field: Field
 ) -> None:
     chosen = dict(zip(("replenish_family", "levels", "safety_method"), choice, strict=True))
@@ -69,7 +69,7 @@ def test_levels_change_with_a_field_exactly_where_the_form_asks_for_it(
     )
 
 
-def test_nothing_is_asked_of_an_item_that_nobody_orders() -> None:
+def test_the_form_asks_for_no_order_field_if_the_family_is_off() -> None:
     chosen = {"replenish_family": "off", "levels": "computed", "safety_method": "days"}
 
     asked = [field.column for field in FIELDS if is_used(field, chosen)]
@@ -80,7 +80,7 @@ def test_nothing_is_asked_of_an_item_that_nobody_orders() -> None:
     ]
 
 
-def test_the_page_gets_the_alternatives_as_text() -> None:
+def test_used_text_lists_the_choices_that_need_a_field() -> None:
     [quantity] = [field for field in FIELDS if field.column == "order_quantity_units"]
 
     typed, computed = (

@@ -17,5 +17,5 @@ from webui.shell.templatetags.texts import words
         (None, ""),
     ],
 )
-def test_only_a_code_loses_its_underscores(text: str | None, shown: str) -> None:
+def test_words_replaces_underscores_only_in_codes(text: str | None, shown: str) -> None:
     assert words(text) == shown

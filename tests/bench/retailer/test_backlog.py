@@ -80,7 +80,7 @@ class Trade:
         return facts.auto_max_minor > 0 and not attention(facts)
 
 
-def test_the_needs_left_to_people_stay_few_over_hours_of_trade(demo) -> None:
+def test_open_needs_stay_few_over_hours_of_trade(demo) -> None:
     keys, history = demo
     chosen = [key for key in keys if key.location in FEW_STORES]
     sellers = sorted(chosen, key=lambda key: -key.daily_units)

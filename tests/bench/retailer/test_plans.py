@@ -39,7 +39,7 @@ def test_the_same_seed_and_midnight_plan_the_same_past() -> None:
     assert first != plan_history(2, MIDNIGHT, keys)
 
 
-def test_the_retailer_has_the_size_that_it_says() -> None:
+def test_the_demo_retailer_has_its_documented_size() -> None:
     items, keys = plan(1, SIZES["demo"])
 
     assert len({item.sku for item in items}) == len({item.name for item in items}) == 2_400
@@ -51,7 +51,7 @@ def test_the_retailer_has_the_size_that_it_says() -> None:
     assert len(DEPARTMENTS) == 12
 
 
-def test_every_item_has_codes_of_no_company() -> None:
+def test_every_item_has_gtins_that_belong_to_no_company() -> None:
     items = catalogue(1)
 
     made = codes(items, 1)
@@ -69,7 +69,7 @@ def test_every_item_has_codes_of_no_company() -> None:
     assert {command.sku: command.pack_units for command in cases} == packs
 
 
-def test_every_planned_price_leaves_the_margin(demo) -> None:
+def test_every_planned_price_is_at_or_above_its_floor(demo) -> None:
     keys, _ = demo
 
     assert all(item.regular_minor > item.floor_minor for item in catalogue(1))
@@ -81,7 +81,7 @@ def test_an_unknown_size_is_named_with_the_known_ones() -> None:
         size_named("huge")
 
 
-def test_nobody_buys_what_is_not_on_the_shelf(demo) -> None:
+def test_planned_sales_never_exceed_the_shelf_stock(demo) -> None:
     keys, history = demo
 
     shelf = {key.inv_key: 0 for key in keys}
@@ -90,7 +90,7 @@ def test_nobody_buys_what_is_not_on_the_shelf(demo) -> None:
     assert set(history.closings) == set(shelf)
 
 
-def test_the_book_differs_from_the_shelf_until_somebody_counts(demo) -> None:
+def test_thefts_make_on_hand_differ_from_the_shelf_until_a_count(demo) -> None:
     _, history = demo
 
     tally = history.tally
@@ -100,7 +100,7 @@ def test_the_book_differs_from_the_shelf_until_somebody_counts(demo) -> None:
     assert any(closing.in_book < 0 for closing in history.closings.values())
 
 
-def test_the_book_is_what_the_facts_say(demo) -> None:
+def test_planned_on_hand_equals_the_sum_of_the_facts(demo) -> None:
     _, history = demo
 
     moved = Counter(history.openings)
@@ -131,7 +131,7 @@ def test_the_book_is_what_the_facts_say(demo) -> None:
     assert {key: (moved[key], books[key]) for key in books if moved[key] != books[key]} == {}
 
 
-def test_goods_come_short_late_damaged_and_get_lost(demo) -> None:
+def test_planned_deliveries_can_be_short_late_damaged_or_lost(demo) -> None:
     _, history = demo
 
     receipts = [row for day in history.days.values() for row in day.receipts]
@@ -146,7 +146,7 @@ def test_goods_come_short_late_damaged_and_get_lost(demo) -> None:
     assert set(orders) > {row.order_ref for row in receipts}
 
 
-def test_a_late_order_and_a_stuck_transfer_wait_for_people(demo) -> None:
+def test_the_plan_has_one_late_order_and_one_stuck_transfer(demo) -> None:
     _, history = demo
     orders = [row for day in history.days.values() for row in day.orders]
     received = {row.order_ref for day in history.days.values() for row in day.receipts}
@@ -173,7 +173,7 @@ def test_a_store_orders_no_more_than_it_sells_in_some_months(demo) -> None:
             assert planned["pack_units"] == 1 or key.daily_units >= SLOW_BELOW
 
 
-def test_every_day_has_sales_within_opening_hours_and_none_is_of_tomorrow(demo) -> None:
+def test_every_planned_day_has_sales_within_opening_hours(demo) -> None:
     _, history = demo
 
     assert len(history.days) == HISTORY_DAYS
@@ -188,7 +188,7 @@ def test_every_day_has_sales_within_opening_hours_and_none_is_of_tomorrow(demo) 
     assert history.tally.late_lines > 0
 
 
-def test_saturdays_sell_more_than_sundays_and_leaflets_lift_their_department() -> None:
+def test_season_factors_and_promotions_follow_the_calendar() -> None:
     assert (
         season_factor("summer", date(2026, 7, 15)) > 1.5 > season_factor("summer", date(2026, 1, 5))
     )
@@ -219,7 +219,7 @@ def test_half_of_a_flash_sale_is_one_key() -> None:
     assert keys.count(0) / len(keys) == pytest.approx(0.5, abs=0.1)
 
 
-def test_a_black_friday_comes_in_waves_but_keeps_its_rate() -> None:
+def test_a_black_friday_varies_its_rate_but_keeps_the_average() -> None:
     demand = Demand(seed=7, keys=1_000, rate=100.0, scenario=SCENARIOS["black-friday"])
 
     lines = [demand.tick(number).lines for number in range(600)]
@@ -256,7 +256,7 @@ def test_an_unknown_scenario_is_named_with_the_known_ones() -> None:
         scenario_named("quiet")
 
 
-def test_a_shelf_gives_what_it_has() -> None:
+def test_a_shelf_gives_at_most_its_units() -> None:
     shelves = Shelves({"L|A": 3})
 
     assert [shelves.take("L|A", 2), shelves.take("L|A", 2), shelves.take("L|B", 1)] == [2, 1, 0]
@@ -264,7 +264,7 @@ def test_a_shelf_gives_what_it_has() -> None:
     assert shelves.on("L|A") == 4
 
 
-def test_some_books_are_wrong_from_the_start_and_the_seed_says_which() -> None:
+def test_the_seed_chooses_items_whose_on_hand_is_wrong_from_the_start() -> None:
     keys = [f"L|{number}" for number in range(2_000)]
 
     found = Counter(unrecorded_units(7, key) for key in keys)

@@ -103,7 +103,7 @@ def test_every_need_orders_some_weeks_in_packs_up_to_its_level(chain: list[Row])
         ), row
 
 
-def test_every_proposed_price_is_a_cut_of_too_much_stock_within_its_limits(
+def test_every_price_proposal_is_a_markdown_of_overstock_within_its_limits(
     chain: list[Row],
 ) -> None:
     for row in chain:
@@ -121,7 +121,9 @@ def test_every_proposed_price_is_a_cut_of_too_much_stock_within_its_limits(
         assert us_of(OPENS) < price.effective_at_us < us_of(OPENS + timedelta(hours=1)), row
 
 
-def test_a_visitor_finds_some_needs_to_decide_and_few_that_need_thought(chain: list[Row]) -> None:
+def test_the_demo_starts_with_some_needs_to_decide_and_few_that_need_attention(
+    chain: list[Row],
+) -> None:
     needs = left = thought = 0
     for row in chain:
         if row.need is not None:

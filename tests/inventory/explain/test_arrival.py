@@ -22,7 +22,7 @@ EXPIRED_US = 20_504 * DAY_US
         (EXPIRED_US, 0, ON_TIME),
     ],
 )
-def test_both_sides_of_the_ends_of_grace_and_of_retention(
+def test_arrival_changes_exactly_at_the_end_of_grace_and_of_retention(
     written_us: int, late_lines: int | None, expected: str
 ) -> None:
     assert arrival(SOLD_US, written_us, late_lines) == expected
@@ -38,7 +38,7 @@ def test_both_sides_of_the_ends_of_grace_and_of_retention(
         (EXPIRED_US, 1, UNCOUNTED),
     ],
 )
-def test_a_window_that_lacks_a_line_of_the_ledger_did_not_count_an_expired_one(
+def test_arrival_is_uncounted_for_an_expired_line_that_its_window_lacks(
     written_us: int, late_lines: int, expected: str
 ) -> None:
     assert arrival(SOLD_US, written_us, late_lines, lacks_lines=True) == expected

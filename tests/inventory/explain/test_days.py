@@ -72,7 +72,7 @@ def test_the_first_day_of_the_record_and_days_of_a_markdown_do_not_count() -> No
     ]
 
 
-def test_before_the_first_count_no_window_is_out_and_a_count_begins_in_its_own_window() -> None:
+def test_windows_before_the_first_count_are_not_out_of_stock() -> None:
     counted = MONDAY + 6 * HOUR_US
     facts = (DayFact(counted, "count", 0, 0, counted_units=0),)
 

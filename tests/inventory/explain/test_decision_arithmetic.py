@@ -33,7 +33,7 @@ def test_stored_terms_add_up_to_the_quantity(seed: int) -> None:
                 assert sums["quantity_units"] == output.quantity_units
 
 
-def test_the_step_from_s_to_the_order_level_is_there() -> None:
+def test_the_batch_is_a_step_between_reorder_point_and_order_level() -> None:
     terms: list[tuple[str, int | str]] = [
         ("replenish_family", "sS"),
         ("levels", "computed"),
@@ -53,7 +53,7 @@ def test_the_step_from_s_to_the_order_level_is_there() -> None:
     ]
 
 
-def test_typed_levels_are_one_step_and_a_need_may_have_no_quantity() -> None:
+def test_arithmetic_has_one_step_for_typed_levels_and_allows_no_quantity() -> None:
     levels: list[tuple[str, int | str]] = [
         ("replenish_family", "sS"),
         ("levels", "typed"),

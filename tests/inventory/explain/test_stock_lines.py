@@ -47,7 +47,7 @@ def named(section: Section, name: str) -> list[Line]:
 
 
 @given(FACTS, UNITS, UNITS, st.integers(0, 9))
-def test_facts_and_what_the_state_lacks_add_up_to_the_state(
+def test_facts_and_unprocessed_movements_add_up_to_the_state(
     facts: StockFacts, on_hand: int, on_order: int, allocated: int
 ) -> None:
     section = stock_section(state(on_hand, on_order, allocated), facts)
@@ -70,7 +70,7 @@ def test_facts_alone_add_up_to_on_hand(facts: StockFacts) -> None:
     assert [section.name for section in sections] == ["stock", "price", "source"]
 
 
-def test_without_tables_the_state_tells_its_last_count_and_the_net_since() -> None:
+def test_stock_lines_without_tables_show_last_count_and_net_movements() -> None:
     counted = stock_section(state(5, 0, 0), None)
     uncounted = stock_section(state(5, 0, 0, counted=False), None)
 
@@ -83,13 +83,13 @@ def test_without_tables_the_state_tells_its_last_count_and_the_net_since() -> No
     assert named(uncounted, "on_hand_units")[0].detail == "uncounted"
 
 
-def test_a_key_that_nobody_knows_is_zero() -> None:
+def test_an_unknown_key_has_zero_units_on_hand() -> None:
     section = stock_section(None, None)
 
     assert named(section, "on_hand_units")[0].amount == 0
 
 
-def test_a_cause_says_how_many_rows_it_adds_up() -> None:
+def test_a_cause_line_has_its_number_of_rows() -> None:
     causes = (Cause("sales", -4, 1, ""), Cause("adjustments", -3, 2, "theft -4, found 1"))
 
     section = stock_section(None, StockFacts(None, causes, ()))
@@ -104,7 +104,7 @@ def test_a_sum_that_its_steps_do_not_give_is_named() -> None:
     assert gaps((Section("stock", lines),)) == ("stock.c_units: 3, but its steps give 2",)
 
 
-def test_people_are_put_behind_rows_without_a_name() -> None:
+def test_with_actors_adds_people_to_rows_without_one() -> None:
     lines = (
         note("a", 1),
         note("b", 1, "", Source("stock_count", 1, "bob")),

@@ -123,7 +123,7 @@ def check_decisions(folded: Applied) -> None:
         for seed in sorted({*range(SEEDS), *FOLLOWED})
     ],
 )
-def test_the_lines_add_up_after_every_record(seed: int) -> None:
+def test_explanation_lines_add_up_after_every_record(seed: int) -> None:
     for folded in steps(seed):
         check_state(folded.state)
         check_days(folded.state)

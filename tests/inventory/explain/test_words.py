@@ -30,7 +30,7 @@ from inventory.replenishment.families import FAMILIES
     ],
     ids=lambda found: found.name if isinstance(found, Line) else None,
 )
-def test_the_unit_at_the_end_of_a_name_says_how_it_is_printed(
+def test_the_unit_suffix_of_a_line_name_decides_its_format(
     line: Line, label: str, text: str
 ) -> None:
     assert formatting.label(line) == label
@@ -47,7 +47,7 @@ def test_the_unit_at_the_end_of_a_name_says_how_it_is_printed(
         formatting.centidays_text,
     ],
 )
-def test_what_is_not_known_is_a_dash(printed: object) -> None:
+def test_an_unknown_value_is_printed_as_a_dash(printed: object) -> None:
     assert callable(printed)
     assert printed(None) == "–"
 
@@ -60,7 +60,7 @@ def test_a_negative_time_has_a_sign_and_the_same_digits(centidays: int, text: st
     assert formatting.centidays_text(centidays) == text
 
 
-def test_a_line_without_value_is_left_out_unless_it_says_why() -> None:
+def test_a_line_without_a_value_is_hidden_unless_it_has_a_detail() -> None:
     kept = (note("a_units", 0), note("b_units", None, "not observed"))
     section = Section("stock", (*kept, note("c_units", None), note("flags", "")))
 
@@ -106,7 +106,7 @@ def test_a_printed_rate_is_the_nearest_thousandth_and_ties_leave_zero(micro: int
 
 
 @given(st.integers(-(2**53), 2**53))
-def test_a_rate_that_is_reckoned_with_is_printed_whole(micro: int) -> None:
+def test_an_exact_rate_is_printed_with_all_digits(micro: int) -> None:
     text = formatting.exact_micro_text(micro)
 
     assert number(text) == Fraction(micro, 1_000_000)

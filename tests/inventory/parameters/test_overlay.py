@@ -35,7 +35,7 @@ def test_a_rule_without_conditions_sets_every_row() -> None:
     }
 
 
-def test_a_later_rule_reads_what_an_earlier_one_has_set() -> None:
+def test_a_later_overlay_rule_matches_values_set_by_an_earlier_rule() -> None:
     par = OverlayRule((("replenish_family", "sS"),), (("replenish_family", "par"),))
     of_par = OverlayRule((("replenish_family", "par"),), (("order_up_to_units", 9),))
 
@@ -43,7 +43,7 @@ def test_a_later_rule_reads_what_an_earlier_one_has_set() -> None:
     assert applied(ROW, (of_par, par))["order_up_to_units"] == 60
 
 
-def test_a_row_that_has_the_values_already_equals_the_result() -> None:
+def test_an_overlay_rule_leaves_a_row_with_its_values_unchanged() -> None:
     row = ROW | {"endings": [49, 99], "hysteresis_units": 3}
     same = OverlayRule((), (("endings", (49, 99)), ("hysteresis_units", 3)))
 
@@ -51,7 +51,7 @@ def test_a_row_that_has_the_values_already_equals_the_result() -> None:
     assert applied(row | {"endings": [99]}, (same,)) == row
 
 
-def test_the_parser_reads_rows_as_an_overlay_sets_them() -> None:
+def test_the_policy_parser_applies_the_overlay_to_the_row() -> None:
     # The project's own sources set no parameters.
     assert parse("BERLIN-1|TEA", ROW) == parse_policy("BERLIN-1|TEA", ROW)
     assert parse_policy("BERLIN-1|TEA", ROW).hysteresis_units is None
@@ -59,7 +59,7 @@ def test_the_parser_reads_rows_as_an_overlay_sets_them() -> None:
     assert parse_overlaid("BERLIN-1|TEA", ROW, (OF_BERLIN,)).hysteresis_units == 3
 
 
-def test_parameters_obey_the_limits_of_the_row() -> None:
+def test_overlaid_values_that_break_a_row_limit_are_rejected() -> None:
     below = OverlayRule((), (("order_up_to_units", 20),))
     above = OverlayRule((), (("order_up_to_units", 21),))
 

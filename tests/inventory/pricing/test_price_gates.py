@@ -16,32 +16,32 @@ def gate(*timeline, effective_at_us=NOW_US, side=DOWN, **columns):
 
 
 @pytest.mark.domain("11.9 Cool-down")
-def test_an_initial_price_needs_no_rest():
+def test_an_initial_price_starts_no_cooldown():
     assert gate(row(NOW_US, 999, kind="initial")) is None
     assert gate() is None
 
 
 @pytest.mark.parametrize(("rest", "closed"), [(WEEK_US, None), (WEEK_US - 1, "cooldown")])
-def test_a_change_rests_one_cooldown(rest, closed):
+def test_a_price_change_blocks_the_next_one_for_one_cooldown(rest, closed):
     assert gate(LONG_AGO, row(NOW_US - rest, 849, id=2)) == closed
     assert gate(row(NOW_US - rest, 849, id=2)) == closed
     assert gate(row(NOW_US - 99 * DAY_US, 849), row(NOW_US - rest, 849, id=2), side=UP) == closed
 
 
 @pytest.mark.parametrize(("rest", "closed"), [(2 * WEEK_US, None), (2 * WEEK_US - 1, "cooldown")])
-def test_a_turn_and_a_rollback_rest_two(rest, closed):
+def test_a_change_of_direction_or_a_rollback_needs_two_cooldowns(rest, closed):
     assert gate(LONG_AGO, row(NOW_US - rest, 849, id=2), side=UP) == closed
     assert gate(LONG_AGO, row(NOW_US - rest, 1100, id=2), side=DOWN) == closed
     assert gate(LONG_AGO, row(NOW_US - rest, 849, id=2, kind="rollback")) == closed
 
 
 @pytest.mark.domain("11.9 Cool-down")
-def test_a_scheduled_row_rests_too():
+def test_a_scheduled_price_starts_a_cooldown():
     assert gate(LONG_AGO, row(NOW_US + DAY_US, 849, id=2)) == "cooldown"
 
 
 @pytest.mark.domain("11.9 Cool-down")
-def test_the_direction_is_against_the_row_before_of_any_kind():
+def test_the_price_direction_compares_with_the_previous_row_of_any_kind():
     initial = row(NOW_US - 9 * DAY_US, 700, id=3, kind="initial")
     last = row(NOW_US - 8 * DAY_US, 849, id=4)
     assert gate(LONG_AGO, initial, last, side=UP) is None
@@ -57,12 +57,12 @@ def test_the_direction_is_against_the_row_before_of_any_kind():
         ({"no_touch_from_us": NOW_US + 1}, None),
     ],
 )
-def test_a_price_is_not_touched_at_landing_or_exit(columns, closed):
+def test_the_no_touch_period_blocks_price_changes(columns, closed):
     assert gate(LONG_AGO, **columns) == closed
 
 
 @pytest.mark.domain("11.9 Cool-down")
-def test_one_rule_made_change_a_day():
+def test_a_second_rule_made_price_on_the_same_day_is_blocked():
     rule = row(NOW_US + 20 * HOUR_US, 999, id=2, kind="rule")
     free = {"cooldown_hours": 0, "effective_at_us": NOW_US + 23 * HOUR_US}
     assert gate(LONG_AGO, rule, **free) == "one_per_day"
@@ -71,7 +71,7 @@ def test_one_rule_made_change_a_day():
 
 
 @pytest.mark.domain("11.9 Reasons")
-def test_gates_are_named_in_the_order_of_the_rules():
+def test_the_cooldown_gate_is_reported_before_the_no_touch_gate():
     rule = row(NOW_US, 849, id=2, kind="rule")
     assert gate(LONG_AGO, rule, no_touch_from_us=0) == "cooldown"
     assert gate(LONG_AGO, rule, no_touch_from_us=0, cooldown_hours=0) == "no_touch"

@@ -41,7 +41,7 @@ def proposed(fold: Any, history: History) -> tuple[int, list[str], int | None] |
         ({"ladder_permille": [980], "endings": [49]}, (49, ["ending_up"])),
     ],
 )
-def test_no_price_of_nothing_is_proposed(
+def test_no_price_below_one_minor_unit_is_proposed(
     fold: Any, columns: Row, expected: tuple[int, list[str] | None]
 ) -> None:
     history = observed(max_step_permille=1000, max_off_permille=1000, **columns)
@@ -65,7 +65,7 @@ def test_no_price_of_nothing_is_proposed(
         ({"cost_minor": 10**9 - 50, "endings": [49]}, None),
     ],
 )
-def test_no_price_above_the_highest_is_proposed(
+def test_no_price_above_the_maximum_price_is_proposed(
     fold: Any, columns: Row, expected: int | None
 ) -> None:
     found = proposed(fold, observed(**columns))

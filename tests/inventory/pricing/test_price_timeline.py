@@ -45,7 +45,7 @@ def test_the_latest_row_that_began_is_in_force(at_us, price):
     assert (None if found is None else found.price_minor) == price
 
 
-def test_the_step_is_zero_without_a_row():
+def test_the_price_step_is_zero_before_the_first_price_row():
     assert step_at((), 5) == 0
     assert step_at((row(10, 6, step=2),), 9) == 0
     assert step_at((row(10, 6, step=2),), 10) == 2
@@ -62,7 +62,7 @@ def test_a_price_that_was_replaced_at_once_was_never_in_force():
     assert prior_price(timeline, NOW_US, progressive=False) == 800
 
 
-def test_progressive_takes_the_price_before_the_first_cut_of_the_run():
+def test_the_progressive_prior_price_precedes_the_first_cut_of_the_run():
     timeline = (
         row(NOW_US - 90 * DAY_US, 700),
         row(NOW_US - 80 * DAY_US, 1000, id=2),
@@ -78,14 +78,14 @@ def test_progressive_takes_the_price_before_the_first_cut_of_the_run():
 
 
 @pytest.mark.domain("11.9 Kept rows")
-def test_a_raise_breaks_the_run_and_an_equal_price_starts_none():
+def test_a_raise_ends_a_run_of_cuts_and_an_equal_price_starts_none():
     raised = (row(1, 9), row(2, 8, id=2), row(3, 9, id=3), row(4, 9, id=4))
     assert first_cut(raised, 4) is None
     assert prior_price(raised, 5, progressive=True) == 8
 
 
 @pytest.mark.domain("11.9 Kept rows")
-def test_a_row_exactly_at_the_instant_belongs_to_the_run():
+def test_a_cut_at_exactly_the_given_time_belongs_to_the_run():
     timeline = (row(1, 9), row(5, 8, id=2))
     assert first_cut(timeline, 4) is None
     assert first_cut(timeline, 5) == timeline[1]

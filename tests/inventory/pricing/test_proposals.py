@@ -63,14 +63,14 @@ def test_nothing_is_proposed_between_evaluations():
     assert Key().record(1) is None
 
 
-def test_the_same_price_again_is_no_output():
+def test_a_repeated_evaluation_with_the_same_price_has_no_output():
     key = opened()
     before = key.proposal
     assert key.record(2, later_us=DAY_US, evaluate=True) is None
     assert key.proposal == before
 
 
-def test_another_price_amends_under_the_same_id_with_a_new_time():
+def test_a_new_price_amends_the_open_proposal_with_a_later_effective_time():
     key = opened()
     wider = priced(ladder_permille=(190, 300), endings=())
     assert key.record(2, later_us=HOUR_US, ranged=wider, evaluate=True) == (
@@ -102,7 +102,7 @@ def test_another_price_amends_under_the_same_id_with_a_new_time():
         ),
     ],
 )
-def test_a_candidate_that_is_gone_cancels_with_its_reason(ranged, inputs, reason):
+def test_an_evaluation_without_a_candidate_cancels_the_open_proposal(ranged, inputs, reason):
     key = opened()
     assert key.record(2, ranged=ranged, inputs=inputs, evaluate=True) == (
         MINE,
@@ -115,7 +115,7 @@ def test_a_candidate_that_is_gone_cancels_with_its_reason(ranged, inputs, reason
     assert key.record(3, evaluate=True) == ("P:L|S:1-3", 1, "open", 849, None)
 
 
-def test_an_evaluation_without_a_candidate_keeps_its_reason():
+def test_an_evaluation_without_a_candidate_stores_its_reason():
     key = Key()
     assert key.record(1, inputs=BUSY, evaluate=True) is None
     assert key.proposal.reason == "no_signal"
@@ -131,7 +131,7 @@ def test_below_floor_passes_every_gate():
     assert key.record(1, inputs={"timeline": timeline}, evaluate=True)[3] == 1249
 
 
-def test_a_price_row_with_the_id_accepts():
+def test_a_price_row_with_the_proposal_id_accepts_the_proposal():
     key = opened()
     mine = written(EFFECTIVE_US, 849, proposal_id=MINE)
     assert key.record(2, price_row=mine, evaluate=True) == (MINE, 2, "accepted", 849, None)
@@ -140,7 +140,7 @@ def test_a_price_row_with_the_id_accepts():
 
 @pytest.mark.domain("11.9 Reasons")
 @pytest.mark.parametrize("other", [None, "P:L|S:1-0"])
-def test_any_other_price_row_supersedes(other):
+def test_a_price_row_without_this_proposal_id_supersedes_the_proposal(other):
     key = opened()
     assert key.record(2, ranged=None, price_row=written(1, 5, proposal_id=other)) == (
         MINE,
@@ -166,7 +166,7 @@ def test_a_price_row_without_an_open_proposal_closes_nothing():
         priced(regular_minor=None),
     ],
 )
-def test_a_price_policy_that_goes_cancels_on_any_record(off):
+def test_a_missing_or_disabled_price_policy_cancels_the_open_proposal(off):
     key = opened()
     assert key.record(2, ranged=off) == (MINE, 2, "cancelled", 849, "policy_off")
     assert key.record(3, ranged=off, evaluate=True) is None
@@ -179,7 +179,7 @@ def test_unknown_stock_alone_cancels_nothing_between_evaluations():
 
 @pytest.mark.domain("11.9 One output", "11.9 Blocks")
 @pytest.mark.parametrize(("beyond", "status"), [(-1, None), (0, "expired")])
-def test_a_proposal_expires_two_days_after_its_time_on_any_record(beyond, status):
+def test_a_proposal_expires_two_days_after_its_effective_time(beyond, status):
     key = opened()
     after_us = EFFECTIVE_US + 48 * HOUR_US - START_US + beyond
     said = key.record(2, later_us=after_us)
@@ -202,7 +202,7 @@ def test_a_reject_blocks_every_signal_for_one_cooldown(rest, opens):
 @pytest.mark.parametrize(
     ("until", "blocked"), [(START_US + 5, START_US + 5), (None, START_US + WEEK_US)]
 )
-def test_a_snooze_blocks_until_it_says_or_one_cooldown(until, blocked):
+def test_a_snooze_blocks_proposals_until_its_end_or_for_one_cooldown(until, blocked):
     key = opened()
     later = price_word("snooze", MINE, until_at_us=until)
     assert key.record(2, decision=later) == (MINE, 2, "snoozed", 849, None)
@@ -212,7 +212,7 @@ def test_a_snooze_blocks_until_it_says_or_one_cooldown(until, blocked):
     assert key.record(4, later_us=blocked - START_US, evaluate=True) is not None
 
 
-def test_words_about_another_proposal_are_stale_and_approvals_change_nothing():
+def test_a_reject_of_another_proposal_is_stale_and_approvals_change_nothing():
     key = opened()
     assert key.record(2, decision=price_word("reject", "P:other")) is None
     assert key.record(3, decision=price_word("approve", "P:other")) is None
@@ -221,7 +221,7 @@ def test_words_about_another_proposal_are_stale_and_approvals_change_nothing():
 
 
 @pytest.mark.domain("11.9 One output")
-def test_a_word_stands_before_a_policy_that_is_off_and_before_expiry():
+def test_a_decision_takes_precedence_over_policy_off_and_expiry():
     key = opened()
     assert key.record(2, ranged=None, decision=price_word("reject", MINE))[2] == "rejected"
     key = opened()
@@ -232,14 +232,14 @@ def test_a_word_stands_before_a_policy_that_is_off_and_before_expiry():
 
 
 @pytest.mark.domain("11.9 One output")
-def test_a_record_that_closes_opens_nothing():
+def test_a_record_that_closes_a_proposal_opens_no_other():
     key = opened()
     assert key.record(2, later_us=9 * DAY_US, evaluate=True)[2] == "expired"
     assert key.proposal.id is None
 
 
 @pytest.mark.domain("11.9 In force")
-def test_a_scheduled_price_is_the_old_one():
+def test_the_old_price_of_a_proposal_is_the_scheduled_price():
     key = Key(priced(cooldown_hours=0))
     scheduled = (row(NOW_US - 99 * DAY_US, 999), row(EFFECTIVE_US, 849, id=2, step=1))
     assert key.record(1, inputs={"timeline": scheduled}, evaluate=True)[3] == 749 + 50

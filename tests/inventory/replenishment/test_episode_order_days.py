@@ -54,7 +54,7 @@ def test_a_periodic_family_amends_downwards_and_cancels_at_once():
 
 @pytest.mark.domain("11.7 Order day")
 @pytest.mark.parametrize("state", HOLDS)
-def test_a_periodic_hold_that_is_over_waits_for_the_order_day(state):
+def test_a_periodic_item_opens_a_need_after_a_hold_only_at_a_review(state):
     key = Key(periodic())
     key.record(2, 20, reviewed=True)
     if state == "held-short":
@@ -68,7 +68,7 @@ def test_a_periodic_hold_that_is_over_waits_for_the_order_day(state):
 
 
 @pytest.mark.domain("11.7 Order day")
-def test_a_periodic_snooze_that_is_over_is_cancelled_without_waiting():
+def test_an_ended_periodic_snooze_without_an_allowed_order_is_cancelled_at_once():
     key = Key(periodic())
     key.record(2, 20, reviewed=True)
     key.record(3, 20, decision=word("snooze", FIRST))

@@ -36,7 +36,7 @@ HOLDS = ("held-snoozed", "held-rejected", "held-short")
 CLOSED_HOLDS = ("held-rejected", "held-short")
 
 
-def test_position_clamps_stock_and_orders_but_not_promises():
+def test_base_position_counts_negative_stock_and_orders_as_zero():
     assert base_position_units(-5, -3, 4) == -4
     assert base_position_units(7, 3, 4) == 6
 
@@ -60,20 +60,20 @@ def test_an_inactive_key_is_idle_with_the_first_reason_that_applies(ranged, know
 
 @pytest.mark.domain("5.3 cell idle × B > s+h", "5.3 cell idle × s < B ≤ s+h")
 @pytest.mark.parametrize("base", [21, 22, 23])
-def test_an_idle_key_above_its_reorder_point_asks_for_nothing(base):
+def test_an_idle_key_above_its_reorder_point_opens_no_need(base):
     key = Key()
     assert key.record(1, base) == (("idle", None), None)
     assert key.episode.reason == "above_reorder_point"
 
 
 @pytest.mark.domain("5.3 cell idle × B ≤ s", "11.7 Reason of idle")
-def test_an_idle_key_that_may_not_order_says_why():
+def test_a_key_with_an_order_limit_below_the_minimum_stays_idle():
     key = Key(SMALL)
     assert key.record(1, 20) == (("idle", None), None)
     assert key.episode.reason == "limit_below_minimum"
 
 
-def test_an_idle_key_keeps_its_value_while_nothing_changes():
+def test_an_unchanged_idle_episode_is_the_same_object():
     key = Key()
     key.record(1, 30)
     before = key.episode
@@ -87,7 +87,9 @@ def test_an_idle_key_keeps_its_value_while_nothing_changes():
     [(20, "held-short", None), (21, "idle", "above_reorder_point")],
 )
 @pytest.mark.parametrize("start", ["open", "held-snoozed"])
-def test_an_answer_accepts_and_holds_while_the_need_stays(start, base, after, idle_reason):
+def test_an_order_accepts_the_need_and_starts_a_hold_if_it_is_too_small(
+    start, base, after, idle_reason
+):
     key = open_key() if start == "open" else held_key(start)
     key.record(5, base, answered_ids=("R:other", FIRST))
     assert key.outputs[-1].status == "accepted"
@@ -102,7 +104,7 @@ def test_an_answer_accepts_and_holds_while_the_need_stays(start, base, after, id
 
 @pytest.mark.domain("5.3 cell open × answered", "11.7 Not active", "11.7 Outputs")
 @pytest.mark.parametrize("start", ["open", "held-snoozed"])
-def test_an_answer_while_not_active_accepts_and_names_the_reason(start):
+def test_an_order_for_an_inactive_key_accepts_the_need_and_sets_an_idle_reason(start):
     key = open_key() if start == "open" else held_key(start)
     key.record(5, 10, ranged=None, answered_ids=(FIRST,))
     assert key.outputs[-1].status == "accepted"
@@ -114,7 +116,7 @@ def test_an_answer_while_not_active_accepts_and_names_the_reason(start):
     "5.3 cell open × not active", "5.3 cell held-snoozed × not active", "11.7 Reason of idle"
 )
 @pytest.mark.parametrize("start", ["open", "held-snoozed"])
-def test_a_policy_that_goes_cancels(start):
+def test_a_policy_set_to_off_cancels_an_open_or_snoozed_need(start):
     key = open_key() if start == "open" else held_key(start)
     key.record(5, 10, ranged=OFF)
     assert (key.outputs[-1].status, key.outputs[-1].reason) == ("cancelled", "policy_off")
@@ -123,7 +125,7 @@ def test_a_policy_that_goes_cancels(start):
 
 @pytest.mark.domain("5.3 cell held-rejected × not active", "5.3 cell held-short × not active")
 @pytest.mark.parametrize("state", CLOSED_HOLDS)
-def test_a_policy_that_goes_ends_a_closed_hold_in_silence(state):
+def test_unknown_stock_ends_a_rejected_or_short_hold_without_output(state):
     key = held_key(state)
     assert key.record(5, 10, known=False) == (("idle", None), None)
     assert key.episode.reason == "stock_unknown"
@@ -131,7 +133,7 @@ def test_a_policy_that_goes_ends_a_closed_hold_in_silence(state):
 
 @pytest.mark.domain("5.3 cell open × reject", "5.3 cell held-snoozed × reject", "11.7 Outputs")
 @pytest.mark.parametrize("start", ["open", "held-snoozed"])
-def test_a_reject_closes_and_holds_a_week(start):
+def test_a_reject_closes_the_need_and_starts_a_hold_of_one_week(start):
     key = open_key() if start == "open" else held_key(start)
     key.record(5, 40, decision=word("reject", FIRST, reason="no shelf", until_at_us=1))
     assert (key.outputs[-1].status, key.outputs[-1].reason) == ("rejected", "no shelf")
@@ -149,7 +151,7 @@ def test_a_reject_closes_and_holds_a_week(start):
     ],
 )
 @pytest.mark.parametrize("start", ["open", "held-snoozed"])
-def test_a_snooze_lasts_as_long_as_it_says_up_to_ninety_days(start, until, expected):
+def test_a_snooze_lasts_until_its_given_end_but_at_most_ninety_days(start, until, expected):
     key = open_key() if start == "open" else held_key(start)
     key.record(5, 19, decision=word("snooze", FIRST, until_at_us=until))
     assert key.outputs[-1].status == "snoozed"
@@ -167,14 +169,14 @@ WORDS = [
 @pytest.mark.domain("5.3 cell idle × *", "11.7 Dash")
 @pytest.mark.parametrize("trigger", WORDS)
 @pytest.mark.parametrize(("base", "state"), [(21, "idle"), (20, "open")])
-def test_an_idle_key_hears_no_word_and_opens_when_it_is_due(trigger, base, state):
+def test_an_idle_key_ignores_orders_and_decisions_and_opens_a_need_when_due(trigger, base, state):
     key = Key()
     key.record(1, base, **trigger)
     assert key.episode.state == state
 
 
 @pytest.mark.domain("5.3 cell open × hold over", "11.7 Dash")
-def test_an_open_need_has_no_hold_that_could_be_over():
+def test_an_open_need_has_no_end_of_a_hold():
     key = open_key()
     assert key.record(3, 20, columns_changed=True, stream_time_us=NOW_US + 99 * DAY_US) == (
         ("open", 42),
@@ -185,7 +187,7 @@ def test_an_open_need_has_no_hold_that_could_be_over():
 
 @pytest.mark.domain("5.3 cell held-rejected × answered", "5.3 cell held-short × answered")
 @pytest.mark.parametrize("state", CLOSED_HOLDS)
-def test_a_closed_id_is_not_answered_again(state):
+def test_an_order_for_a_closed_need_has_no_effect(state):
     key = held_key(state)
     said = len(key.outputs)
     assert key.record(5, 20, answered_ids=(FIRST,)) == ((state, None), None)
@@ -215,7 +217,7 @@ def test_a_resume_of_an_open_need_changes_nothing():
 )
 @pytest.mark.parametrize("state", CLOSED_HOLDS)
 @pytest.mark.parametrize("action", ["reject", "snooze"])
-def test_a_closed_id_is_neither_rejected_nor_snoozed_again(state, action):
+def test_a_closed_need_cannot_be_rejected_or_snoozed(state, action):
     key = held_key(state)
     before = key.shown()
     assert key.record(5, 20, decision=word(action, FIRST)) == (before, None)
@@ -229,7 +231,7 @@ def test_a_closed_id_is_neither_rejected_nor_snoozed_again(state, action):
 )
 @pytest.mark.parametrize(("base", "gone"), [(22, False), (23, True)])
 @pytest.mark.parametrize("start", ["open", *HOLDS])
-def test_a_need_is_gone_above_s_plus_h(start, base, gone):
+def test_an_episode_ends_above_the_reorder_point_plus_hysteresis(start, base, gone):
     key = open_key() if start == "open" else held_key(start)
     said = len(key.outputs)
     key.record(5, base)
@@ -242,7 +244,7 @@ def test_a_need_is_gone_above_s_plus_h(start, base, gone):
         assert key.episode.reason == "above_reorder_point"
 
 
-def test_a_typed_hysteresis_replaces_the_tenth():
+def test_a_hysteresis_in_the_policy_replaces_the_default_tenth():
     ranged = policy(reorder_point_units=20, order_up_to_units=60, pack_units=6, hysteresis_units=0)
     key = Key(ranged)
     key.record(2, 20)
@@ -259,7 +261,7 @@ def test_a_snooze_that_ends_with_enough_stock_is_cancelled():
 
 
 @pytest.mark.domain("5.3 cell held-snoozed × hold over", "11.7 Reason of idle")
-def test_a_snooze_that_ends_under_a_limit_is_cancelled_with_the_limit():
+def test_a_snooze_that_ends_with_too_low_an_order_limit_is_cancelled():
     key = held_key("held-snoozed")
     key.record(5, 20, ranged=SMALL, stream_time_us=NOW_US + 2 * DAY_US)
     assert (key.outputs[-1].status, key.outputs[-1].reason) == ("cancelled", "limit_below_minimum")
@@ -273,7 +275,7 @@ def test_a_snooze_that_ends_under_a_limit_is_cancelled_with_the_limit():
 )
 @pytest.mark.parametrize("state", CLOSED_HOLDS)
 @pytest.mark.parametrize(("wait", "over"), [(WEEK_US - 1, False), (WEEK_US, True)])
-def test_a_closed_hold_that_is_over_opens_another_id(state, wait, over):
+def test_a_key_opens_a_new_need_after_a_rejected_or_short_hold(state, wait, over):
     key = held_key(state)
     key.record(5, 19, stream_time_us=NOW_US + wait)
     if over:
@@ -283,7 +285,7 @@ def test_a_closed_hold_that_is_over_opens_another_id(state, wait, over):
 
 
 @pytest.mark.parametrize("state", CLOSED_HOLDS)
-def test_a_closed_hold_that_ends_above_the_reorder_point_is_idle(state):
+def test_a_rejected_or_short_hold_that_ends_above_the_reorder_point_is_idle(state):
     key = held_key(state)
     assert key.record(5, 21, stream_time_us=NOW_US + WEEK_US) == (("idle", None), None)
     assert key.episode.reason == "above_reorder_point"
@@ -291,7 +293,7 @@ def test_a_closed_hold_that_ends_above_the_reorder_point_is_idle(state):
 
 @pytest.mark.domain("11.7 Reason of idle")
 @pytest.mark.parametrize("state", CLOSED_HOLDS)
-def test_a_closed_hold_that_ends_without_an_order_says_why(state):
+def test_a_key_is_idle_after_a_hold_if_its_order_limit_is_too_low(state):
     key = held_key(state)
     key.record(5, 20, ranged=SMALL, stream_time_us=NOW_US + WEEK_US)
     assert (key.episode.state, key.episode.reason) == ("idle", "limit_below_minimum")
@@ -316,7 +318,7 @@ def test_a_resume_that_names_another_id_is_stale():
 
 @pytest.mark.domain("5.3 cell held-short × B ≤ s")
 @pytest.mark.parametrize(("base", "state"), [(15, "held-short"), (14, "open")])
-def test_a_short_answer_opens_again_one_pack_below_its_floor(base, state):
+def test_a_short_hold_opens_a_new_need_one_pack_below_its_floor(base, state):
     key = held_key("held-short")
     key.record(5, base)
     assert key.episode.state == state
@@ -348,7 +350,7 @@ def test_a_need_is_amended_by_at_least_a_tenth(base, shown):
 
 
 @pytest.mark.domain("11.7 Over the limit")
-def test_a_need_that_no_longer_fits_is_amended_whatever_the_difference():
+def test_a_need_above_its_order_limit_is_amended_by_any_difference():
     key = Key(policy(reorder_point_units=20, order_up_to_units=100))
     key.record(2, 0)
     tighter = policy(reorder_point_units=20, order_up_to_units=100, max_order_units=99)

@@ -38,7 +38,7 @@ class Key:
         return output.id, output.revision, output.status, output.quantity_units
 
 
-def test_an_output_carries_b_and_levels_and_terms_that_add_up():
+def test_a_need_has_base_position_levels_and_terms_that_add_up():
     key = Key()
     key.record(2, 20)
     [output] = key.outputs

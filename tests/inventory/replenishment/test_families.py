@@ -18,7 +18,7 @@ def by_code(family: Family) -> str:
     return family.code
 
 
-def test_the_page_lists_the_families_in_order() -> None:
+def test_domain_md_lists_the_families_in_code_order() -> None:
     assert [*ROWS] == [family.code for family in ORDERING]
 
 
@@ -29,7 +29,7 @@ def needs_of_lots(code: str) -> list[int]:
 
 
 @pytest.mark.parametrize("family", ORDERING, ids=by_code)
-def test_the_page_describes_the_family(family: Family) -> None:
+def test_domain_md_describes_each_family_as_the_code_does(family: Family) -> None:
     trigger, need, computed = ROWS[family.code]
 
     assert trigger.startswith("review on an order day") is family.is_periodic
@@ -43,7 +43,7 @@ def test_the_page_describes_the_family(family: Family) -> None:
 
 
 @pytest.mark.parametrize("family", FAMILIES.values(), ids=by_code)
-def test_a_family_reads_columns_of_the_policy(family: Family) -> None:
+def test_a_family_names_only_existing_policy_columns(family: Family) -> None:
     columns = {column.name for column in fields(ItemLocation)}
 
     assert columns.issuperset(family.typed + family.computed)
@@ -51,19 +51,19 @@ def test_a_family_reads_columns_of_the_policy(family: Family) -> None:
 
 
 @pytest.mark.parametrize("family", ORDERING, ids=by_code)
-def test_a_family_of_two_computed_levels_explains_the_second(family: Family) -> None:
+def test_a_family_with_two_computed_levels_has_a_batch_column_and_text(family: Family) -> None:
     has_batch = family.shape == TWO_LEVELS and bool(family.computed)
 
     assert bool(family.batch_column) is has_batch
     assert bool(family.batch_text) is has_batch
 
 
-def test_the_second_model_knows_the_same_families() -> None:
+def test_the_second_model_has_the_same_families() -> None:
     assert tuple(FAMILIES) == second_model.FAMILIES
 
 
 @pytest.mark.parametrize("family", FAMILIES.values(), ids=by_code)
-def test_the_second_model_sorts_the_family_alike(family: Family) -> None:
+def test_the_second_model_classifies_families_as_the_code_does(family: Family) -> None:
     expected = {
         "LOTS": family.shape == LOTS,
         "TWO_LEVELS": family.shape == TWO_LEVELS,

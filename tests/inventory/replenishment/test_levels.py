@@ -42,7 +42,7 @@ def test_typed_levels_of_a_family(family, expected):
     assert (found.reorder_point_units, found.order_up_to_units) == expected
 
 
-def test_par_is_typed_even_when_levels_are_computed():
+def test_the_par_family_uses_typed_levels_even_if_levels_is_computed():
     found = levels(
         policy(replenish_family="par", levels="computed", order_up_to_units=6), 9_000_000, 0
     )
@@ -53,7 +53,7 @@ def test_a_key_without_policy_has_no_levels():
     assert levels(None, 5_000_000, 0).reorder_point_units is None
 
 
-def test_cover_orders_at_least_one_unit_above_its_reorder_point():
+def test_the_order_level_of_the_cover_family_exceeds_its_reorder_point():
     found = levels(
         policy(
             replenish_family="cover",
@@ -67,12 +67,12 @@ def test_cover_orders_at_least_one_unit_above_its_reorder_point():
     assert (found.reorder_point_units, found.order_up_to_units) == (5, 6)
 
 
-def test_a_periodic_level_without_demand_lies_just_below_zero():
+def test_a_periodic_reorder_point_without_demand_is_minus_one():
     found = levels(policy(replenish_family="RS", levels="computed"), 0, 0)
     assert (found.reorder_point_units, found.order_up_to_units) == (-1, 0)
 
 
-def test_an_unknown_rate_is_the_initial_one_with_half_of_it_as_deviation():
+def test_an_unknown_rate_defaults_to_the_initial_rate_with_half_as_deviation():
     ranged = policy(**(TEXTBOOK | {"initial_rate_micro": 20_000_001}))
     assert levels(ranged, None, None) == levels(ranged, 20_000_001, 10_000_000)
     assert demand_micro(ranged, None) == 20_000_001
@@ -91,13 +91,13 @@ def test_sigma_follows_the_worked_demand_table():
     ]
 
 
-def test_a_started_unit_counts_whole():
+def test_demand_over_a_span_is_rounded_up_to_whole_units():
     assert [span_units(1_000_000, days) for days in (99, 100, 101)] == [1, 1, 2]
     assert span_units(0, 700) == 0
 
 
 @pytest.mark.domain("1 lead time L*")
-def test_service_safety_stock_holds_both_variances():
+def test_service_safety_stock_covers_demand_and_lead_time_variance():
     ranged = policy(**TEXTBOOK)
     assert safety_stock_units(ranged, 20_000_000, 0) == 33
     assert safety_stock_units(ranged, 0, 6_000_000) == 23

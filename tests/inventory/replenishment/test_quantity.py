@@ -32,7 +32,7 @@ def test_an_order_without_demand_history_is_flagged():
     assert ordered(0, 5, 20, {}).flags == ("no_demand_history",)
 
 
-def test_an_order_that_is_not_made_carries_no_flag():
+def test_a_need_without_an_order_quantity_has_no_flag():
     assert ordered(0, 5, 20, {"max_order_units": 0}).flags == ()
 
 
@@ -42,25 +42,25 @@ def test_the_smaller_of_two_limits_counts():
     assert ordered(0, 5, 20, limits | {"capacity_units": 11}).units == 9
 
 
-def test_a_limit_equal_to_the_minimum_still_orders():
+def test_an_order_limit_equal_to_the_minimum_still_allows_an_order():
     assert ordered(0, 5, 20, DOZEN | {"moq_units": 50, "max_order_units": 60}).units == 60
     assert ordered(0, 5, 20, DOZEN | {"moq_units": 50, "max_order_units": 59}).units is None
 
 
-def test_a_shelf_that_is_over_full_takes_nothing():
+def test_a_position_above_capacity_gets_no_order():
     assert ordered(30, 30, 60, {"capacity_units": 20}).units is None
 
 
-def test_a_pallet_that_is_already_whole_stays():
+def test_an_order_of_whole_pallets_stays_unchanged():
     assert ordered(0, 5, 120, PALLET).units == 120
 
 
-def test_a_pallet_rule_without_a_mark_does_nothing():
+def test_a_pallet_rule_without_a_threshold_does_not_round_to_pallets():
     assert ordered(0, 5, 118, PALLET | {"pallet_permille": 0}).units == 120
     assert ordered(0, 5, 105, PALLET | {"pallet_permille": 0}).units == 108
 
 
-def test_a_threshold_is_reached_exactly():
+def test_a_pack_remainder_equal_to_the_threshold_is_rounded_up():
     assert ordered(0, 5, 13, NEAR | {"round_up_permille": 83}).units == 24
     assert ordered(0, 5, 13, NEAR | {"round_up_permille": 84}).units == 12
     assert ordered(0, 5, 12, NEAR | {"round_up_permille": 0}).units == 12
@@ -93,6 +93,6 @@ def test_w11_a_lower_position_never_orders_less(ranged, base, less):
 
 @pytest.mark.domain("9 W11 *")
 @given(quantity_policies())
-def test_w11_no_rounding_takes_a_greater_need_below_a_smaller_one(ranged):
+def test_w11_pack_rounding_never_orders_less_for_a_greater_need(ranged):
     packed = [packed_units(ranged, need) for need in range(1, 200)]
     assert packed == sorted(packed)

@@ -62,7 +62,7 @@ def prepared(doors: Doors, shop: Shop, by: str) -> Hand:
 
 
 @pytest.mark.parametrize("by", [MOUSE, pytest.param(PHONE, marks=pytest.mark.soak)])
-def test_twenty_needs_become_sent_orders_in_three_clicks(
+def test_a_buyer_sends_orders_for_twenty_needs_within_the_click_limit(
     stack: RunningStack, doors: Doors, twenty: Shop, by: str
 ) -> None:
     hand = prepared(doors, twenty, by)
@@ -87,7 +87,7 @@ def test_twenty_needs_become_sent_orders_in_three_clicks(
 
 
 @pytest.mark.soak
-def test_the_same_by_keyboard_alone_from_a_closed_group_also_undone(
+def test_a_buyer_sends_and_undoes_twenty_needs_with_the_keyboard_alone(
     stack: RunningStack, doors: Doors, shop: Shop
 ) -> None:
     for number, sku in enumerate(TWENTY):
@@ -130,7 +130,7 @@ def test_the_same_by_keyboard_alone_from_a_closed_group_also_undone(
     assert sent(shop) == 20
 
 
-def test_the_table_is_dense_small_and_accessible(doors: Doors, twenty: Shop) -> None:
+def test_the_reorders_table_is_dense_small_and_accessible(doors: Doors, twenty: Shop) -> None:
     page = doors.log_in("buyer", viewport={"width": 1280, "height": 900}).open(
         f"/reorders/?location={twenty.location}"
     )

@@ -50,7 +50,7 @@ def variances(page: Page) -> tuple[str, str]:
     return row.locator('[data-f="then"]').inner_text(), row.locator('[data-f="now"]').inner_text()
 
 
-def test_a_late_sale_changes_the_variance_that_the_page_shows_and_leaves_stock_alone(
+def test_a_late_sale_changes_the_shown_variance_and_not_the_stock(
     stack: RunningStack, doors: Doors, shop: Shop
 ) -> None:
     key = shop.range("MUG", 20)
@@ -86,7 +86,9 @@ def test_a_late_sale_changes_the_variance_that_the_page_shows_and_leaves_stock_a
     assert shown(late_units=0) == (("−1", "−1"), "19")
 
 
-def test_the_history_fits_a_desktop(stack: RunningStack, doors: Doors, shop: Shop) -> None:
+def test_the_count_history_fits_a_desktop_in_english_and_german(
+    stack: RunningStack, doors: Doors, shop: Shop
+) -> None:
     shop.range("BAMBOO-BATHMAT-1004", 20)
     counter = doors.log_in("associate")
     for _ in range(2):  # the second count makes the first one void
@@ -104,7 +106,7 @@ def test_the_history_fits_a_desktop(stack: RunningStack, doors: Doors, shop: Sho
         assert seen.evaluate("() => document.documentElement.scrollWidth <= innerWidth"), language
 
 
-def test_twelve_scans_sixty_milliseconds_apart_are_twelve(
+def test_twelve_quick_scans_count_twelve_units(
     stack: RunningStack, doors: Doors, shop: Shop
 ) -> None:
     shop.range("MUG", 12)
@@ -121,7 +123,7 @@ def test_twelve_scans_sixty_milliseconds_apart_are_twelve(
     ) == [(12, "draft")]
 
 
-def test_a_sheet_is_handed_in_though_a_scan_came_while_the_tallies_did(
+def test_a_sheet_is_submitted_if_a_scan_arrives_while_counted_units_load(
     stack: RunningStack, doors: Doors, shop: Shop
 ) -> None:
     shop.range("MUG", 12)
@@ -196,7 +198,7 @@ def test_items_are_counted_with_one_scan_and_one_number_each(
     ) == [("LAMP", 0), ("MUG", 5), ("RUG", 7)]
 
 
-def test_the_code_of_a_case_asks_for_cases_and_a_new_sheet_asks_again(
+def test_a_case_code_asks_for_cases_and_new_sheets_keep_the_units_prompt(
     stack: RunningStack, doors: Doors, shop: Shop
 ) -> None:
     shop.range("MUG", 12)
@@ -224,7 +226,7 @@ def test_the_code_of_a_case_asks_for_cases_and_a_new_sheet_asks_again(
     expect(page.get_by_label("Ask for the number of units")).to_be_checked()
 
 
-def test_the_first_scan_replaces_the_item_to_count_again(
+def test_the_first_scan_replaces_the_prefilled_item_of_a_recount(
     stack: RunningStack, doors: Doors, shop: Shop
 ) -> None:
     shop.range("MUG", 12)

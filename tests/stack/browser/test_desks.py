@@ -78,7 +78,7 @@ def test_the_same_command_sent_twice_at_once_orders_once(
     assert shop.order_lines() == [(42, "draft", "buyer")]
 
 
-def test_a_need_that_changed_under_the_form_is_refused_and_the_input_stays(
+def test_approving_an_outdated_need_is_refused_and_keeps_the_input(
     stack: RunningStack, doors: Doors, shop: Shop
 ) -> None:
     shop.range("MUG", 18)
@@ -104,7 +104,7 @@ def test_a_need_that_changed_under_the_form_is_refused_and_the_input_stays(
     expect(page.get_by_text("Ordered 48 units")).to_be_visible()
 
 
-def test_a_rejected_need_leaves_the_desk_with_its_reason(
+def test_a_rejected_need_moves_to_the_closed_list_with_its_reason(
     stack: RunningStack, doors: Doors, shop: Shop
 ) -> None:
     shop.range("MUG", 18)
@@ -189,7 +189,7 @@ def test_an_approved_price_is_written_once_and_never_below_its_floor(
     assert written == [(849, fair)]
 
 
-def test_an_odd_reorder_id_in_the_address_is_no_page_of_ours(doors: Doors) -> None:
+def test_a_malformed_rejected_record_id_in_the_address_shows_404(doors: Doors) -> None:
     visitor = doors.log_in("operator")
     visitor.expected = ("404",)
 

@@ -29,7 +29,7 @@ MOST_REQUESTS, MOST_BYTES = 10, 120_000
 UNSEEN = 3
 
 
-def test_a_question_mark_shows_every_key_and_escape_closes_it(doors: Doors) -> None:
+def test_the_question_mark_key_opens_the_keyboard_help_and_escape_closes_it(doors: Doors) -> None:
     visitor = doors.log_in("manager")
     visitor.page.clock.install()
     page = visitor.open("/tasks/")
@@ -97,7 +97,7 @@ def test_a_switch_turns_single_keys_off_on_this_device(doors: Doors) -> None:
     expect(page.get_by_role("dialog", name="Keyboard")).to_be_visible()
 
 
-def test_a_filter_chosen_by_arrow_keys_applies_when_the_person_leaves_it(
+def test_a_filter_chosen_by_arrow_keys_applies_when_it_loses_focus(
     doors: Doors, shop: Shop
 ) -> None:
     shop.range("MUG", 42)
@@ -137,7 +137,7 @@ def test_a_device_without_a_network_shows_the_last_list_with_its_age(
     expect(page.get_by_role("heading", name="Tasks", level=1)).to_be_visible()
 
 
-def test_nobody_reads_the_list_of_the_person_before_at_the_same_device(doors: Doors) -> None:
+def test_logout_deletes_the_offline_stock_list_from_the_device(doors: Doors) -> None:
     visitor = doors.enter(service_workers="allow")
     people = doors.people
     visitor.log_in("associate", people.password)

@@ -35,7 +35,7 @@ def until(page: Page, waiting: list[Route]) -> None:
     raise AssertionError(message)
 
 
-def test_news_that_comes_while_somebody_begins_to_type_waits_behind_a_button(
+def test_an_update_during_typing_waits_behind_a_button(
     stack: RunningStack, doors: Doors, shop: Shop
 ) -> None:
     shop.range("MUG", 18)
@@ -55,7 +55,9 @@ def test_news_that_comes_while_somebody_begins_to_type_waits_behind_a_button(
     expect(mine.get_by_label("Reason")).to_have_value("delisted next week")
 
 
-def test_a_paused_desk_stays_as_it_is(stack: RunningStack, doors: Doors, shop: Shop) -> None:
+def test_a_paused_desk_shows_changes_only_after_resume(
+    stack: RunningStack, doors: Doors, shop: Shop
+) -> None:
     shop.range("MUG", 18)
     proposal = proposal_of(stack, shop)
     page = doors.log_in("buyer").open(f"/reorders/?location={shop.location}")
@@ -72,7 +74,7 @@ def test_a_paused_desk_stays_as_it_is(stack: RunningStack, doors: Doors, shop: S
     expect(changed).to_be_hidden()
 
 
-def test_an_answer_that_was_overtaken_is_not_shown(
+def test_a_response_to_an_earlier_search_is_not_shown(
     stack: RunningStack, doors: Doors, shop: Shop
 ) -> None:
     shop.range("MUG", 42)

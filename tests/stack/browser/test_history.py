@@ -34,7 +34,7 @@ def planted_history(shop: Shop) -> Shop:
 
 
 @pytest.mark.parametrize("role", ["analyst", pytest.param("operator", marks=pytest.mark.soak)])
-def test_every_page_of_the_desk_is_accessible_and_fits_a_phone(
+def test_every_history_page_is_accessible_and_fits_a_phone(
     doors: Doors, planted: Shop, role: str
 ) -> None:
     page = doors.log_in(role).page
@@ -47,7 +47,9 @@ def test_every_page_of_the_desk_is_accessible_and_fits_a_phone(
     assert faults == []
 
 
-def test_a_request_shows_its_end_without_a_reload(doors: Doors, planted: Shop) -> None:
+def test_a_history_request_shows_its_final_status_without_a_reload(
+    doors: Doors, planted: Shop
+) -> None:
     page = doors.log_in("analyst").open("/history/questions/")
 
     page.get_by_label("One SELECT in DuckDB's SQL").fill("SELECT 1 AS one FROM nowhere")

@@ -183,7 +183,7 @@ def kill_and_recover(stack: RunningStack, page: Watched, name: str) -> tuple[flo
         ),
     ],
 )
-def test_no_old_number_looks_live_after_a_part_was_killed(
+def test_a_page_shows_no_old_figure_as_live_after_a_process_is_killed(
     stack: RunningStack,
     doors: Doors,
     shop: Shop,

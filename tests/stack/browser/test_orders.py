@@ -70,7 +70,7 @@ def send(buyer: Page, doors: Doors, shop: Shop, ref: str) -> None:
     expect(buyer.locator(".state-pill")).to_have_text("On its way")
 
 
-def test_a_need_is_picked_sent_received_short_and_cancelled(
+def test_a_need_is_ordered_received_short_and_its_rest_cancelled(
     stack: RunningStack, doors: Doors, shop: Shop
 ) -> None:
     ref, buyer = approved_order(stack, doors, shop, "MUG", "CUP")
@@ -112,7 +112,7 @@ def test_a_need_is_picked_sent_received_short_and_cancelled(
     expect(closed.get_by_role("link", name=ref)).to_be_visible()
 
 
-def test_orders_and_the_dock_are_accessible_and_fit_a_phone(
+def test_order_and_receiving_pages_are_accessible_and_fit_a_phone(
     stack: RunningStack, doors: Doors, shop: Shop
 ) -> None:
     ref, _page = approved_order(stack, doors, shop, "MUG")

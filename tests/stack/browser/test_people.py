@@ -60,7 +60,7 @@ def set_up(guest: Visitor, link: str, name: str) -> list[str]:
     return faults + enrolled(page, guest.base)
 
 
-def test_pages_of_people_and_accounts_are_accessible_and_a_lost_phone_is_replaced(
+def test_account_pages_are_accessible_and_an_operator_resets_a_lost_second_factor(
     doors: Doors,
 ) -> None:
     name = f"nora-{uuid.uuid4().hex[:8]}"
@@ -86,7 +86,7 @@ def test_pages_of_people_and_accounts_are_accessible_and_a_lost_phone_is_replace
     assert faults == []
 
 
-def test_a_shared_device_changes_the_person_with_a_name_and_a_password(doors: Doors) -> None:
+def test_a_shared_device_switches_accounts_with_a_name_and_a_password(doors: Doors) -> None:
     visitor, password = doors.enter(), doors.people.password
     page = visitor.open("/login/")
     page.get_by_label("Several people share this device").check()
@@ -113,7 +113,7 @@ def test_a_shared_device_changes_the_person_with_a_name_and_a_password(doors: Do
     assert faults == []
 
 
-def test_operators_read_who_was_refused(doors: Doors) -> None:
+def test_operators_see_refused_requests_with_account_and_reason(doors: Doors) -> None:
     buyer, operator = doors.log_in("buyer"), doors.log_in("operator").page
     buyer.expected = ("403",)
     page = buyer.open("/people/")

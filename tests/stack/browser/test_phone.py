@@ -62,7 +62,9 @@ SCORECARD = """INSERT INTO app.scorecard (supplier, location, on_day, receipts, 
 
 
 @pytest.mark.parametrize("role", ["manager", "lead", "pricing", "operator"])
-def test_the_header_is_one_row_or_a_rail_beside_the_page(doors: Doors, role: str) -> None:
+def test_the_header_is_one_row_when_narrow_and_a_side_rail_when_wide(
+    doors: Doors, role: str
+) -> None:
     page = doors.log_in(role).open("/tasks/")
     header, main = page.locator("header.top"), page.locator("main")
     seen = {}
@@ -136,7 +138,7 @@ def test_no_page_of_a_tablet_scrolls_sideways(doors: Doors, shop: Shop) -> None:
     assert {at: wide for at, wide in seen.items() if wide > at[1]} == {}
 
 
-def test_the_desks_open_by_keyboard_and_close_by_escape(doors: Doors) -> None:
+def test_the_desk_menu_opens_by_keyboard_and_closes_by_escape(doors: Doors) -> None:
     page = doors.log_in("manager", viewport=TABLET).open("/")
     menu = page.get_by_role("button", name="Desks, you are at Stock")
     desks = page.get_by_role("navigation", name="Desks")
@@ -155,7 +157,7 @@ def test_the_desks_open_by_keyboard_and_close_by_escape(doors: Doors) -> None:
     expect(page.get_by_role("heading", name="Transfers", level=1)).to_be_visible()
 
 
-def test_a_bar_has_the_desks_of_a_thumb_and_a_button_opens_the_rest(doors: Doors) -> None:
+def test_the_bottom_bar_links_the_most_used_desks_and_a_button_opens_the_rest(doors: Doors) -> None:
     page = doors.log_in("associate", viewport=PHONE).open("/find/")
     bar = page.get_by_role("navigation", name="Most used")
     desks = page.get_by_role("navigation", name="Desks")
@@ -184,7 +186,7 @@ def test_filters_fold_behind_one_button_on_a_phone(doors: Doors) -> None:
     expect(page.get_by_role("combobox", name="Status")).to_be_visible()
 
 
-def test_names_of_suppliers_are_whole_and_rows_low_on_a_small_desktop(
+def test_supplier_names_are_not_cut_off_and_rows_are_low_on_a_small_desktop(
     doors: Doors, shop: Shop
 ) -> None:
     shop.name = "Distribution centre north"
@@ -237,9 +239,7 @@ def test_a_purchase_order_shows_every_column_on_a_phone_and_on_paper(
     assert page.evaluate(CUT) == []
 
 
-def test_neither_the_bar_of_desks_nor_a_notice_covers_a_control(
-    stack: RunningStack, doors: Doors, shop: Shop
-) -> None:
+def test_no_bar_or_notice_covers_a_control(stack: RunningStack, doors: Doors, shop: Shop) -> None:
     for sku in ("MUG", "CUP"):
         shop.range(sku, 18)
     stack.wait_until(lambda: len(needs(shop)) == 2, describe=lambda: str(needs(shop)))

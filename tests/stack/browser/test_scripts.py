@@ -160,7 +160,7 @@ def test_damaged_units_complete_a_line_so_a_scan_goes_to_the_next_line(site: Sit
     expect(page.locator("[data-received]").first).to_have_value("8")
 
 
-def test_a_code_that_may_be_on_a_further_page_of_an_order_is_not_called_foreign(site: Site) -> None:
+def test_a_scanned_code_of_a_later_order_page_is_reported_as_not_on_this_page(site: Site) -> None:
     page = site.open(DELIVERY.replace("data-pick ", "data-pick data-more "))
 
     page.locator("[data-pick-field]").fill("CUP")
@@ -205,7 +205,7 @@ def test_a_sheet_is_handed_in_with_the_entries_of_another_window(site: Site) -> 
 
 
 @pytest.mark.parametrize("moved_ms", [-3_600_000, 10 * 365 * 86_400_000])
-def test_the_age_of_an_entry_survives_a_clock_that_is_set(site: Site, moved_ms: int) -> None:
+def test_a_clock_change_does_not_change_the_age_of_an_entry(site: Site, moved_ms: int) -> None:
     site.answers["/entries"] = lambda route: route.abort()
     page = site.open(SHEET)
     type_codes(page, "MUG")
@@ -263,7 +263,7 @@ def test_a_page_stays_offline_while_the_server_refuses_its_stream(site: Site) ->
     assert page.evaluate("() => seen") == []
 
 
-def test_a_scan_without_an_answer_leaves_no_other_item_on_the_page(site: Site) -> None:
+def test_a_failed_scan_leaves_no_earlier_item_on_the_page(site: Site) -> None:
     page = site.open(FIND.format("Another item"))
     expect(page.locator("#pill")).to_contain_text("Live")
     site.answers["/"] = lambda route: route.fulfill(status=503, body="Try again")
@@ -275,7 +275,7 @@ def test_a_scan_without_an_answer_leaves_no_other_item_on_the_page(site: Site) -
     assert page.url == f"{BASE}/?q=MUG"
 
 
-def test_a_screen_reader_hears_the_last_of_many_results(site: Site) -> None:
+def test_screen_readers_announce_only_the_newest_row_count(site: Site) -> None:
     rows = "<table><tr data-key='1'></tr>{}</table>"
     page = site.open(FIND.format(rows.format("<tr data-key='2'></tr>")), stops_clock=True)
     wait(page, 500)
@@ -291,7 +291,7 @@ def test_a_screen_reader_hears_the_last_of_many_results(site: Site) -> None:
     expect(page.locator("#polite")).to_have_text("1 row shown")
 
 
-def test_a_service_worker_with_a_full_storage_or_a_set_clock(site: Site) -> None:
+def test_the_service_worker_tolerates_full_storage_and_drops_misdated_lists(site: Site) -> None:
     page = site.open("")
     source = (SCRIPTS / "service-worker.js").read_text("utf-8")
     names = "file, lastList"

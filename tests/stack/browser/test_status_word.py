@@ -4,7 +4,7 @@ from tests.stack.browser.shop import Shop
 from webui.readmodel.figures import STATUS_SQL, status_of
 
 
-def test_lists_filter_by_the_same_status_word_that_live_cells_show(shop: Shop) -> None:
+def test_list_filters_and_live_cells_compute_the_same_status(shop: Shop) -> None:
     edges = (-1, 0, 1, 20, 21, 60, 61)
     levels: tuple[tuple[int | None, int | None], ...] = ((20, 60), (0, 1), (20, None), (None, None))
     cases = [(*c[:2], *c[2]) for c in itertools.product(edges, edges, levels)]

@@ -57,7 +57,7 @@ def test_paused_updates_wait_until_they_are_resumed(
     expect(cell(page, key, "on_hand")).to_have_text("40")
 
 
-def test_the_item_page_explains_the_number_fact_by_fact(
+def test_the_item_page_explains_on_hand_fact_by_fact(
     stack: RunningStack, doors: Doors, shop: Shop
 ) -> None:
     key = shop.range("LAMP", 30)
@@ -174,7 +174,7 @@ def test_deleting_a_late_sale_from_before_the_count_brings_the_variance_back(
     assert after == before
 
 
-def test_an_item_that_nobody_knows_is_zero_with_a_next_step(doors: Doors, shop: Shop) -> None:
+def test_the_page_of_an_unknown_item_shows_zero_and_a_search_link(doors: Doors, shop: Shop) -> None:
     visitor = doors.log_in("associate")
     visitor.expected = ("404",)
 
@@ -184,7 +184,7 @@ def test_an_item_that_nobody_knows_is_zero_with_a_next_step(doors: Doors, shop: 
     expect(page.get_by_role("link", name="Search for it elsewhere")).to_be_visible()
 
 
-def test_search_answers_while_typing_and_its_filters_stand_in_the_address(
+def test_search_updates_while_typing_and_keeps_its_filters_in_the_url(
     stack: RunningStack, doors: Doors, shop: Shop
 ) -> None:
     end = shop.location[-4:]
@@ -206,7 +206,7 @@ def test_search_answers_while_typing_and_its_filters_stand_in_the_address(
     expect(page.get_by_role("link", name=f"Location: {shop.location.title()}")).to_be_visible()
 
 
-def test_find_forgives_a_wrong_letter_and_shows_the_own_store_first_on_a_phone(
+def test_find_tolerates_typos_and_shows_the_own_store_first_on_a_phone(
     stack: RunningStack, doors: Doors, shop: Shop
 ) -> None:
     sku = f"K-{shop.location[-4:]}"
@@ -251,7 +251,7 @@ def test_scan_takes_one_code_after_the_other(stack: RunningStack, doors: Doors, 
     expect(page.get_by_role("heading", name="nothing isn")).to_be_visible()
 
 
-def test_headings_sort_and_pages_lead_on_and_back(
+def test_the_stock_list_sorts_by_heading_and_pages_forward_and_back(
     stack: RunningStack, doors: Doors, shop: Shop
 ) -> None:
     skus = [f"N-{number:02}" for number in range(52)]
@@ -276,7 +276,7 @@ def test_headings_sort_and_pages_lead_on_and_back(
     expect(rows).to_have_count(50)
 
 
-def test_hostile_names_are_shown_and_never_run(
+def test_html_in_product_names_is_shown_as_text_and_never_run(
     stack: RunningStack, doors: Doors, shop: Shop
 ) -> None:
     name = "<img src=x onerror=alert(1)>\"'{{7*7}}"
@@ -293,7 +293,7 @@ def test_hostile_names_are_shown_and_never_run(
     assert unquote(page.url) == f"{doors.base}/items/{shop.location}/{sku}"
 
 
-def test_the_picture_of_the_readme(
+def test_the_readme_screenshot_of_the_stock_page_can_be_taken(
     stack: RunningStack, doors: Doors, shop: Shop, tmp_path: Path
 ) -> None:
     shelf = {

@@ -81,7 +81,7 @@ def test_every_page_is_accessible_and_fits_a_phone(doors: Doors, furnished: Shop
     assert faults == []
 
 
-def test_the_system_page_shows_every_link_of_the_chain_alive(doors: Doors) -> None:
+def test_the_system_page_shows_every_pipeline_stage_as_ok(doors: Doors) -> None:
     page = doors.log_in("operator").open("/system/")
 
     names = page.locator(".strip h3")
@@ -99,7 +99,9 @@ def test_the_system_page_shows_every_link_of_the_chain_alive(doors: Doors) -> No
     ]
 
 
-def test_a_killed_projector_leaves_its_last_error(stack: RunningStack, doors: Doors) -> None:
+def test_the_system_page_shows_the_last_error_of_a_killed_projector(
+    stack: RunningStack, doors: Doors
+) -> None:
     pid = stack.runtime.services["projector"].pid
     assert pid is not None
     os.kill(pid, signal.SIGKILL)
@@ -174,7 +176,7 @@ def test_guessing_a_password_is_slowed_down(doors: Doors) -> None:
     expect(page.get_by_role("alert")).to_contain_text("Too many failed logins")
 
 
-def test_answers_carry_a_strict_policy(doors: Doors) -> None:
+def test_responses_have_a_strict_content_security_policy(doors: Doors) -> None:
     with urllib.request.urlopen(f"{doors.base}/login/") as answer:  # noqa: S310 -- our own stack
         policy = answer.headers["Content-Security-Policy"]
 
@@ -183,7 +185,7 @@ def test_answers_carry_a_strict_policy(doors: Doors) -> None:
     assert "unsafe" not in policy
 
 
-def test_the_pill_turns_when_the_server_hangs_and_the_numbers_come_back(
+def test_the_live_pill_changes_when_the_server_hangs_and_then_recovers(
     stack: RunningStack, doors: Doors, shop: Shop
 ) -> None:
     key = shop.range("MUG", 42)

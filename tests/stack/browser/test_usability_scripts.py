@@ -95,7 +95,7 @@ def test_ten_items_are_counted_with_one_press_after_the_last_quantity(
 
 
 @pytest.mark.parametrize("by", BY)
-def test_a_delivery_with_a_shortage_is_received_though_the_reason_was_forgotten_first(
+def test_a_short_delivery_is_received_after_the_missing_reason_is_added(
     doors: Doors, day: WorkingDay, by: str
 ) -> None:
     hand = hand_of(doors, "associate", by, "Receive")
@@ -151,7 +151,7 @@ def test_a_price_is_rolled_back_with_three_presses(doors: Doors, day: WorkingDay
 
 
 @pytest.mark.parametrize("by", BY)
-def test_a_stuck_record_is_found_and_sent_again_with_four_presses(
+def test_a_rejected_record_is_found_and_replayed_with_four_presses(
     doors: Doors, day: WorkingDay, by: str
 ) -> None:
     hand = hand_of(doors, "operator", by, "System")
@@ -170,7 +170,7 @@ def test_a_stuck_record_is_found_and_sent_again_with_four_presses(
 
 @pytest.mark.soak  # each part takes some seconds; tests/ledger/test_history_pages.py has its pages
 @pytest.mark.parametrize("by", WINDOWS)
-def test_a_trial_of_other_rules_is_run_and_its_difference_read_with_four_presses(
+def test_changed_parameters_are_recomputed_and_compared_with_four_presses(
     doors: Doors, day: WorkingDay, by: str
 ) -> None:
     hand = hand_of(doors, "analyst", by, "History")

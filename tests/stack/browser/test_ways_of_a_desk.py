@@ -27,7 +27,7 @@ def shown_order(page: Page) -> list[str]:
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_a_decision_goes_on_at_the_next_card_and_stays_there(
+def test_a_decision_moves_the_focus_to_the_next_card_and_keeps_it_there(
     doors: Doors, shop: Shop, proposals: list[str], size: str
 ) -> None:
     pricing = doors.log_in("pricing", viewport=SIZES[size])
@@ -63,7 +63,7 @@ def test_a_decision_goes_on_at_the_next_card_and_stays_there(
     expect(said).to_be_in_viewport(ratio=1)
 
 
-def test_a_record_from_before_does_not_take_a_newer_price_back(
+def test_an_older_record_does_not_overwrite_a_newer_price_on_the_page(
     stack: RunningStack, doors: Doors, shop: Shop
 ) -> None:
     key = shop.range("MUG", 42)
@@ -90,7 +90,9 @@ PRICE = {"cost", "regular", "margin", "tax", "price_mode"}
 ORDERS = {"pack_units", "moq_units", "lead_time"}
 
 
-def test_the_form_of_the_range_asks_for_what_the_family_reads(doors: Doors, shop: Shop) -> None:
+def test_the_range_form_shows_only_the_fields_that_the_family_uses(
+    doors: Doors, shop: Shop
+) -> None:
     page = doors.log_in("lead").open(f"/range/?location={shop.location}&sku=NEW")
     form = page.locator("form[data-uses]")
 
@@ -113,7 +115,7 @@ def test_the_form_of_the_range_asks_for_what_the_family_reads(doors: Doors, shop
     assert not {"reorder_point_units", "order_up_to_units", "review"} & set(names)
 
 
-def test_without_script_the_form_of_the_range_asks_for_everything(doors: Doors) -> None:
+def test_the_range_form_shows_all_fields_without_javascript(doors: Doors) -> None:
     visitor = doors.log_in("lead", java_script_enabled=False)
     visitor.expected = (" csp",)  # Chromium's reason for a script module that it doesn't load
     page = visitor.open("/range/")
