@@ -1,6 +1,7 @@
 """The archive of `stock.events`, recomputation from it, and comparison with the live state.
 
-`spark` and `duck` open history for notebooks and programs. Importing this module loads neither.
+`spark` and `duck` open history for notebooks and programs. Importing this module loads neither
+Spark nor DuckDB.
 """
 
 from collections.abc import Mapping
@@ -27,8 +28,8 @@ def spark(
     of an archive to read in place of the stack's. `diff` is a directory that `inventory backfill
     diff --out` has written; its tables get views, too. The call first writes missing tables.
 
-    If a Spark session runs already, for example that of spark-submit, the call reuses this session
-    and adds the settings of `conf`. `master`, and the settings that Spark reads at its start,
+    If a Spark session runs already, for example in spark-submit, the call reuses this session and
+    adds the settings of `conf`. `master`, and the settings that Spark reads at its start,
     affect only a new session. Without `master` and outside spark-submit the session uses the cores
     of this machine. On a cluster, `home` must be on shared storage.
 
@@ -49,9 +50,9 @@ def duck(
 ) -> "DuckHistory":
     """Return a read-only DuckDB session over the tables of the history, in this process.
 
-    The tables and these parameters are those of `spark`, but no JVM is needed. `rows(statement)`
-    runs SQL, and `ask(name)` runs a prepared query of `analytics/questions`. Both return a list of
-    rows, each a dict by column name.
+    The session has the same tables as a session of `spark`, and the parameters have the same
+    meaning. No JVM is needed. `rows(statement)` runs SQL, and `ask(name)` runs a prepared query of
+    `analytics/questions`. Both return a list of rows, each a dict by column name.
 
     Raises:
         analytics.damage.Damage: the run or the archive is damaged, or there is none.

@@ -3,7 +3,7 @@
 Each function `…_rows` takes the bytes of one state (column `state` of a run's `states.parquet`) and
 yields plain tuples. So each function works with PySpark's `flatMap`, in a loop and in a test. A
 state keeps the windows of today and of the three days before (docs/domain.md 3.2), so no row is
-older. The read model and the facts go further back.
+older. The read model and the facts have older sales.
 """
 
 from collections.abc import Iterator

@@ -10,7 +10,7 @@ from hashlib import blake2b
 from typing import Final
 
 _MODULUS: Final = 1 << 128
-_ABSENT: Final = (1 << 64) - 1  # no field is that long, so None and b"" differ
+_ABSENT: Final = (1 << 64) - 1  # the length of None: no field is that long, so None and b"" differ
 
 
 def row_hash(*fields: bytes | None) -> int:

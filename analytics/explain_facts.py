@@ -22,9 +22,9 @@ Actors = dict[tuple[str, int], str | None]
 
 WORKER_TIMEOUT_S: Final = 2.0  # a command waits longer for a worker than a page does
 
-# `ledger_lines` counts all lines of a window that the ledger has now, also those after `until`: the
-# read model's window has them, too. The columns `place` and `running_units` of a fact don't depend
-# on later facts, so the filter by `until` doesn't change them.
+# `ledger_lines` counts all lines of a window that Postgres has now, also those after `until`: the
+# read model's window includes them, too. The columns `place` and `running_units` of a fact don't
+# depend on later facts, so the filter by `until` doesn't change them.
 _FACTS: Final = f"""
 SELECT f.table_name, f.row_id, f.business_at, f.recorded_at, f.heard_at, f.kind, f.document,
     f.actor, f.counted_units, f.delta_units, f.running_units, w.late_lines, {LACKS_LINES}

@@ -70,7 +70,7 @@ def with_position(message: Any) -> Iterator[None]:  # noqa: ANN401 -- the client
 
 
 def end_offsets(bootstrap: str, topic: str, partitions: int) -> dict[int, int]:
-    """Return by partition the offset before which a `read_committed` reader can read now."""
+    """Return each partition's end: `read_committed` readers get only records before this offset."""
     return _offsets(bootstrap, topic, partitions, OffsetSpec.latest())
 
 

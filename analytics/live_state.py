@@ -101,9 +101,9 @@ class LiveState:
             rows[start_us] = row
 
     def _is_retained(self, window_key: bytes) -> bool:
-        """Return True if the window is not older than the days that its key's state keeps.
+        """Return True if the window is not older than the retained days of its key's state.
 
-        The start of these days only moves forward, so an older row never belongs to a state again.
+        The first retained day only moves forward, so an older row never belongs to a state again.
         """
         key, _, start_us = window_key.decode().rpartition("@")
         level = self.levels.get(InvKey(key))

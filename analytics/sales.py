@@ -39,9 +39,10 @@ class UnknownItem(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class SalesReport:
-    """Hops (units sold in one span of time) by span, newest last, and the sessions of 7 days.
+    """The units that one key sold in spans of time, and its selling sessions of the last 7 days.
 
-    A span is an hour, 24 hours or 7 days. Hops of a span end ten minutes apart. A session is a time
+    `hops` maps each span (an hour, 24 hours, 7 days) to its newest hops, newest last. A hop has the
+    units sold in one span of time. The hops of one span end ten minutes apart. A session is a time
     with sales and without a pause of 30 minutes.
     """
 
@@ -71,7 +72,7 @@ class SalesReport:
 def sales(
     sku: str, location: str, *, count: int = 6, settings: Connections | None = None
 ) -> SalesReport:
-    """Return the newest `count` sums of units sold for each span, and the sessions of 7 days.
+    """Return the newest `count` hops of each span, and the selling sessions of the last 7 days.
 
     Raises:
         UnknownItem: the read model has no such key.

@@ -30,7 +30,7 @@ __all__ = ["BehindReport", "VerifyReport", "verify"]
 MOST_COMPARISONS: Final = 3  # maximum number of comparisons, including the first
 _SHOWN: Final = 20
 _AGAIN_S: Final = 0.5
-# Errors of a broker or Postgres that is unavailable, or became so during a query.
+# Errors of a broker or Postgres that is unavailable, or that becomes unavailable during a query.
 _AWAY: Final = (KafkaException, TopicUnreadable, TimeoutError, psycopg.OperationalError)
 
 
@@ -60,7 +60,8 @@ class VerifyReport:
     def ok(self) -> bool:
         """Return True if no difference, no duplicate and no missing reorder was found.
 
-        If all windows are equal, every committed sale or return line is counted, late or rejected.
+        Equal windows show that no committed sale or return line is missing: a window counts each
+        line that wasn't late or rejected.
         """
         return not (self.keys or self.windows or self.reorders.duplicates or self.reorders.missing)
 
@@ -133,8 +134,8 @@ def verify(
     """Wait until the pipeline has caught up with the present, then compare everything.
 
     If a service restarts meanwhile, wait for it and begin the comparison again. If the pipeline
-    doesn't catch up within `timeout` seconds, return a `BehindReport`. But if certain differences
-    are known by then, return a report of these.
+    doesn't catch up within `timeout` seconds, return a `BehindReport`. But if some differences are
+    certain by then, return a report of these differences.
     """
     known = settings or Connections()
     deadline = time.monotonic() + timeout

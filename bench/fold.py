@@ -59,7 +59,7 @@ class Case:
 
     @property
     def apply_us(self) -> float:
-        """Return the CPU microseconds per record of dedupe and fold, as in a recomputation."""
+        """Return the CPU microseconds per record of dedupe and fold, without decode and encode."""
         return self.dedupe_us + self.fold_us
 
     @property
@@ -88,7 +88,7 @@ class FoldReport:
 
     @property
     def growth(self) -> float | None:
-        """Return the last retailer's `apply_us` divided by the first's; None if fewer than two."""
+        """Return the last retailer's `apply_us` / the first's, or None without two retailers."""
         of_retailer = [case for case in self.cases if case.name == "retailer"]
         if len(of_retailer) < 2:  # noqa: PLR2004 -- nothing to compare
             return None
@@ -232,7 +232,11 @@ class SalesFile:
 
 @dataclass(frozen=True, slots=True)
 class Retailers:
-    """One retailer per number in `keys`, with `rounds` records per key after its opening."""
+    """Generated retailers: one for each number of keys in `keys`.
+
+    After the opening records, which aren't measured, a retailer has `rounds` records per key on
+    average.
+    """
 
     keys: Sequence[int] = KEYS
     rounds: int = ROUNDS

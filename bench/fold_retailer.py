@@ -100,7 +100,7 @@ class Retailer:
         return self.log.event("purchase_order_line", None, row)
 
     def received(self, key: str) -> Event:
-        """Return the receipt of the oldest open order of any key. If none is open, order `key`."""
+        """Return the receipt of any key's oldest open order; without one, a new order of `key`."""
         if not self._orders:
             return self.ordered(key)
         order = self._orders.popleft()

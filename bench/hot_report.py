@@ -6,7 +6,9 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """One block: transactions of one side with one number of items, their rate and latencies.
+    """One block: the transactions of one side, *log* or *row*, with their rate and latencies.
+
+    All transactions of a block sell the same number of different items (`items`).
 
     `drain_s` is the time after the last transaction until the stock shows all sold units.
     """

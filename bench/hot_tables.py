@@ -27,7 +27,8 @@ GRANT USAGE ON SCHEMA bench_hot TO app_rw;
 GRANT SELECT, INSERT, UPDATE ON ALL TABLES IN SCHEMA bench_hot TO app_rw;
 GRANT USAGE ON ALL SEQUENCES IN SCHEMA bench_hot TO app_rw;
 """
-# A query that returns the statements which create the triggers of `retail.sale_line` on its copy.
+# This query returns the statements that create the triggers of `retail.sale_line` on the table
+# `bench_hot.sale_line`.
 TRIGGERS: Final[LiteralString] = """
 SELECT replace(pg_get_triggerdef(oid), 'ON retail.sale_line', 'ON bench_hot.sale_line')
 FROM pg_trigger WHERE tgrelid = 'retail.sale_line'::regclass AND NOT tgisinternal

@@ -59,7 +59,7 @@ class Load:
 
 
 def batch_of(rate: int) -> int:
-    """Return the number of lines of a statement: a tenth of the rate, from 1 to 100.
+    """Return the number of lines in one statement: `rate` / 10, but at least 1 and at most 100.
 
     With larger statements, a short run at a low rate would write fewer lines than planned.
     """
@@ -78,9 +78,10 @@ def planned(rate: int, seconds: float, batch: int) -> Iterator[float]:
 
 
 def baskets(rate: int, lines: int, most: int, seed: int = 1) -> Iterator[int]:
-    """Yield the size of each basket, 1 to `most` lines, when it is due at `rate` lines a second.
+    """Yield the sizes of baskets (1 to `most` lines) at the pace of `rate` lines a second.
 
-    The sizes add up to `lines`, and equal seeds give equal sizes.
+    The function yields a size when its basket is due. The sizes add up to `lines`, and equal seeds
+    give equal sizes.
     """
     drawn = random.Random(seed)  # noqa: S311 -- a repeatable load, no secret
     started, sold = time.monotonic(), 0

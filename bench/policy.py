@@ -47,7 +47,7 @@ class Result:
 
     @property
     def result_minor(self) -> int:
-        """Return the margin minus the cost of stock on the shelf and of orders."""
+        """Return the margin minus two costs: holding the stock on the shelf, and placing orders."""
         year = self.year
         holding = year.stock_minor_days * HOLDING_PERMILLE // 1000 // 365
         return self.margin_minor - holding - year.orders * ORDER_COST_MINOR

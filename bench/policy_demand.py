@@ -97,6 +97,10 @@ def _arrivals(random: Random, mean: float) -> int:
 
 
 def lead_days(seed: int, item: Item, order: int) -> int:
-    """Return the lead time in days of the item's order number `order`, equal for every policy."""
+    """Return the lead time in days of the item's order with number `order`.
+
+    The orders of an item are numbered from 1. An order number has the same lead time under every
+    policy.
+    """
     random = Random(f"{seed}:lead:{item.number}:{order}")  # noqa: S311 -- a simulation
     return max(1, round(random.gauss(item.lead_days, item.lead_sd_centidays / 100)))

@@ -1,8 +1,8 @@
 """The policies that `inventory bench policy` compares, as columns of `item_location`.
 
-Levels are the reorder point and the order-up-to level. A planner calculates typed levels once from
-a guess of the demand, which is up to 30 % wrong, and never corrects them. Computed levels start
-from the same guess and learn from the sales.
+Levels are the reorder point and the order-up-to level. A planner calculates *typed* levels once,
+from a guess of the demand. The guess is up to 30 % wrong, and the planner never corrects the
+levels. *Computed* levels start from the same guess. Then the rules adapt them to the sales.
 """
 
 from collections.abc import Callable

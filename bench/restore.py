@@ -173,8 +173,8 @@ def _alone(
 ) -> Result:
     """Return the result of `work` in a new process.
 
-    In a process that has done other work, a restore would fill memory that this work has left. Then
-    the measured growth of the process would be too small.
+    In a process that has done other work, a restore would reuse memory that this work has freed.
+    Then the measured growth of the process would be too small.
     """
     with ProcessPoolExecutor(1, get_context("spawn"), collect_rarely) as process:  # as a worker
         return process.submit(work, logs, home).result()
@@ -198,7 +198,8 @@ def _restored(log: SyntheticLog, snapshot: Snapshot | None = None) -> OwnedParti
     found: list[OwnedPartition] = []
 
     async def run() -> None:
-        # Not returned: `asyncio.run` formats its result, here hundreds of megabytes, as text.
+        # `run` returns nothing, because `asyncio.run` formats its result as text. Here the result
+        # would have hundreds of megabytes.
         found.append(await restore(log.number, GENERATION, log, snapshot))
 
     asyncio.run(run())

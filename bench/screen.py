@@ -3,8 +3,8 @@
 A real browser shows the stock list of the benchmark's own location. The benchmark commits sale
 lines at a given rate, one line for each row of the list in turn. With `basket` above 1, a commit
 has up to `basket` lines, each of another row. The page records the wall clock after the frame that
-paints a changed cell. Several commits may change a cell at once. So a commit counts as shown when
-its cell first shows this commit or a later one.
+paints a changed cell. One frame may include several commits that changed the same cell. So a commit
+counts as shown when its cell first shows this commit or a later one.
 
 Further open pages are simulated by event streams of the same address. The server does the same work
 for them as for browsers. More browsers would take CPU time from the cores that are measured.
@@ -152,7 +152,7 @@ def _sell(load: Load, skus: Sequence[str], sizes: Iterable[int]) -> dict[str, li
 @contextmanager
 def _open_list(screen: Screen, location: str) -> Iterator[Any]:
     """Open the stock list of a location in a browser, logged in and with a running stream."""
-    # A development tool, which is not installed where the stack only runs.
+    # Playwright is a development tool. A machine that only runs the stack doesn't have it.
     from playwright.sync_api import sync_playwright  # noqa: PLC0415 -- see above
 
     with sync_playwright() as playwright:

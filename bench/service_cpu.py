@@ -77,7 +77,7 @@ class CpuMeter:
         pid = self._processes[name]
         if name != SUPERVISOR:
             return usage(pid).cpu_s
-        # The services are children of the supervisor, and each has its own row. Leave them out.
+        # Leave the supervisor's children out: they are the services, and each has its own row.
         alone = each_usage(pid).get(pid)
         return alone.cpu_s if alone else 0.0
 
@@ -94,7 +94,7 @@ def as_table(rows: tuple[ServiceCpu, ...]) -> list[str]:
 
 
 def first_full(rows: tuple[ServiceCpu, ...]) -> str:
-    """Return a sentence with the service that is the first to fill a core if the rate rises.
+    """Return a sentence that names the first service to fill a core if the rate rises.
 
     Postgres, broker and Connect use several cores, so they count only if there is no other service.
     """

@@ -37,7 +37,7 @@ class Report:
 
     @property
     def exit_code(self) -> int:
-        """Return 0 if no seed failed, 1 if any failed, 130 if the run was interrupted."""
+        """Return 130 if the run was interrupted, else 1 if a seed failed, else 0."""
         return 130 if self.is_cut_off else int(self.failed > 0)
 
     def as_json(self) -> dict[str, Any]:

@@ -61,7 +61,7 @@ class LiveKey:
 
 @dataclass(frozen=True, slots=True)
 class PartitionMap:
-    """The owner of each partition, as one worker knows it.
+    """The owner of each partition, as one worker reports it.
 
     `rows` has one row for each partition, as in the worker's answer `answer_partitions`. If `rows`
     is empty, `problem` is the reason.

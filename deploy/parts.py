@@ -79,13 +79,14 @@ CONNECT: Final = {
     "key.converter.schemas.enable": "false",
     "value.converter.schemas.enable": "false",
     "plugin.discovery": "service_load",
-    # After a crash, Debezium sends again the records of at most this time. Its image has 60 s.
+    # After a crash, Debezium sends the records of at most the last 2 s again. The default of its
+    # image is 60 s.
     "offset.flush.interval.ms": "2000",
     "scheduled.rebalance.max.delay.ms": "0",
     "topic.creation.enable": "false",
     "connector.client.config.override.policy": "None",
-    # The producer waits so long for further records, and sends all in one request. The records of
-    # one poll arrive within 2 ms. The default of 5 ms would only delay each change.
+    # The producer waits 2 ms for further records, and sends all of them in one request. The records
+    # of one poll arrive within this time. The default of 5 ms would only delay each change.
     "producer.linger.ms": "2",
     "producer.compression.type": "lz4",
     "producer.batch.size": "131072",

@@ -162,9 +162,9 @@ def _paused(home: Home, report: Progress) -> Iterator[tuple[str, ...]]:
 
 
 def _fingerprints(settings: Connections) -> tuple[States, str]:
-    """Return a pair: a map from key to the offset and digest of its state, and "".
+    """Return a map from key to the offset and digest of its state, and a problem, here "".
 
-    If the changelogs are unreadable, the pair is an empty map and the reason.
+    If the changelogs can't be read, return an empty map and the reason.
     """
     live = LiveState(settings)
     try:

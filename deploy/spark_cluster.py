@@ -85,7 +85,10 @@ def _running(name: str, command: list[str], directory: Path, ready: str) -> Iter
 
 
 def _not_started(name: str, code: int | None, log: Path) -> StackError:
-    """Return the error of a process that ended with `code`, or that isn't ready in time (None)."""
+    """Return the error of a process that did not start.
+
+    `code` is its exit code. None means that it still runs, but was not ready in time.
+    """
     tail = _text(log)[-_LOG_CHARS:].strip() or "nothing"
     if code is None:
         message = f"Spark's {name} was not ready after {_READY_S:.0f} s; its log has: {tail}"

@@ -20,7 +20,8 @@ LIMIT: Final = "limit"
 COUNT_BEYOND_HORIZON: Final = "count_beyond_horizon"
 OVERFLOW: Final = "overflow"
 
-# If several codes apply, the first of them is the reason of the rejection (domain.md 11.2).
+# In order of precedence: if several codes apply to a record, the first one in this tuple is the
+# reason of the rejection (domain.md 11.2).
 REASONS: Final = (
     MALFORMED,
     BEFORE_DEDUPE_HORIZON,

@@ -29,9 +29,9 @@ class WorkerSettings(StreamSettings):
     within `session_timeout_s` gets its partitions back, and no other partitions move. Settings
     that end with `_s` are in seconds.
 
-    A worker stops once more than `undecodable_permille` of a partition's last 1,000 records can't
-    be decoded. An operator can raise this limit, but should first check that the undecodable
-    records contain no changes of rows.
+    `undecodable_permille` limits the undecodable records among a partition's last 1,000 records.
+    With 10, the worker stops at the 11th of them. An operator can raise this limit, but should
+    first check that the undecodable records contain no changes of rows.
     """
 
     worker_id: str = Field(default="worker-1", pattern="^[A-Za-z0-9_-]{1,64}$")

@@ -125,7 +125,7 @@ def groups(files: Sequence[ArchiveFile], limits: Limits) -> Iterator[list[Archiv
 
 @contextmanager
 def _deleted_after_a_failure(beside: Path) -> Iterator[None]:
-    """Delete the new archive, maybe as large as the present one, if the `with` block fails."""
+    """Delete the new archive if the `with` block fails, because it may need much disk space."""
     try:
         yield
     except BaseException:

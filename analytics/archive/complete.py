@@ -67,7 +67,8 @@ class MissingRecords:
         left = sum(behind.values())
         if self._first is None:
             self._first, self._left, self._since = left, left, self.clock()
-        elif left != self._left:  # more are left after `rearchive`, which begins at offset 0
+        elif left != self._left:
+            # The number can rise, because `rearchive` starts a new archive at offset 0.
             self._first = max(self._first, left)
             self._left, self._since = left, self.clock()
             self.report(self._first - left, self._first)

@@ -69,7 +69,7 @@ class ArchiveFile:
     newest_commit_us: int | None  # newest commit (µs) of the partition up to next_offset
     highest_lsn: int | None  # highest LSN of the partition up to next_offset
     streamed: bool  # True if a change (op c, u, d) before next_offset ended Debezium's snapshot
-    fact_end: int  # offset after the partition's last record so far that is not a heartbeat
+    fact_end: int  # offset after the last record before next_offset that is not a heartbeat
     bytes: int = 0
     sha256: str = ""
     previous_next_offset: int = 0

@@ -22,8 +22,8 @@ from cdc.capture.admin import topic_ids
 from cdc.contracts.topics import STOCK_EVENTS
 from cdc.settings import Connections
 
-# Only a run that needs the last records waits for the archive. Few large fetches cost less than
-# many small ones.
+# Few large fetches cost less than many small ones, so the broker may wait for more records. The
+# delay does no harm: only a run that needs the last records waits for the archive.
 _FETCH_WAIT_MS: Final = 500
 _FETCH_BYTES: Final = 256 * 1024
 _CHECK_S: Final = 10.0

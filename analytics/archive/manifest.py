@@ -65,7 +65,10 @@ class Manifest:
         return present(self.directory, MANIFEST)
 
     def files(self, partition: int) -> tuple[ArchiveFile, ...]:
-        """Return the partition's files in offset order, without gap or overlap."""
+        """Return the partition's files in offset order. No record is missing or in two files.
+
+        Offsets between two files had no record, for example those of transaction markers.
+        """
         return tuple(self._files.get(partition, ()))
 
     def all_files(self) -> tuple[ArchiveFile, ...]:

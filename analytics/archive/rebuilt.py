@@ -26,8 +26,8 @@ BEHIND: Final = "not written again yet"
 class Rebuilt:
     """The comparison of one partition in the former and in the new archive.
 
-    `records` and `digest` are number and digest of the new archive's records at the offsets of the
-    former files. `verdict` is `EQUAL`, `DIFFERS`, `UNREADABLE` or `BEHIND`.
+    `records` counts the new archive's records at the offsets that the former files cover. `digest`
+    is the digest of these records. `verdict` is `EQUAL`, `DIFFERS`, `UNREADABLE` or `BEHIND`.
     """
 
     former: FormerPartition

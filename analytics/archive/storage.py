@@ -54,7 +54,10 @@ class Storage(Protocol):
 
     @property
     def address(self) -> str:
-        """Return the text for `location_of`: an absolute path, or a URL."""
+        """Return the archive's address, from which `location_of` makes a `Location`.
+
+        It is an absolute path or a URL.
+        """
         ...
 
     def read(self, name: str, start: int = 0, end: int | None = None) -> bytes:

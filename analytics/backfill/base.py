@@ -29,7 +29,8 @@ class UnusableBase(Damage, ValueError):
 class BaseAhead(UnusableBase):
     """The base ends at a later offset than the new run.
 
-    For example, a proof ends at the workers' offsets, which are lower while the workers restore.
+    For example, a proof ends at the offsets that the workers have reached. While the workers
+    restore, these offsets can be lower than the end of the last proof.
     """
 
 
@@ -69,7 +70,7 @@ def plan_from(manifest: Manifest, ends: Mapping[int, int], *, base: Base, engine
 
 
 def continued(plan: Plan, base: Base) -> Plan:
-    """Return `plan` with `base` as its start instead of the first record, and with another name.
+    """Return `plan` under a new name, changed so that its run starts from the states of `base`.
 
     Raises:
         UnusableBase: for the reasons in `plan_from`, or because `plan` selects keys by supplier.

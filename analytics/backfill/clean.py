@@ -45,7 +45,7 @@ class Orphan:
 
 @dataclass(frozen=True, slots=True)
 class Orphans:
-    """The orphans of all runs, and one reason for each run that was left out."""
+    """All orphans (files that no reader uses), and one reason for each run that was left out."""
 
     found: tuple[Orphan, ...]
     skipped: tuple[str, ...]

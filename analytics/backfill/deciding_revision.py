@@ -1,8 +1,9 @@
 """The deciding logic revision, and the offsets from which it decides.
 
 Workers of several revisions may run side by side, but proposals come from the revision that
-`app.revision_switch` names (decision 0013). A recomputation gives every decision of one revision.
-A decision that was closed while another revision decided never became a proposal.
+`app.revision_switch` names (decision 0013). A recomputation computes every decision of one
+revision, also for times at which another revision decided. A decision that was closed at such
+a time never became a proposal.
 """
 
 from collections.abc import Mapping
@@ -31,8 +32,8 @@ class DecidingRevision:
     both revisions had passed the offsets `since`. `since` is empty if the revision has decided
     since the first record.
 
-    At the switch, the workers of the new revision may have been further ahead. Example: `since` is
-    100, and they had passed offset 120. A need that opened at offset 105 and closed at 110 never
+    At the switch, the workers of the new revision may have passed further offsets. Example: `since`
+    is 100, and they had passed offset 120. A need that opened at offset 105 and closed at 110 never
     became a proposal. So decisions of records committed by `since_us` may lack a proposal.
     """
 
@@ -68,7 +69,7 @@ def read_deciding_revision(
 
 
 def deciding_after(rows: list[tuple[int, dict[str, int], int]], began_us: int) -> DecidingRevision:
-    """Return the deciding revision after all switches in `rows`, oldest first.
+    """Return the deciding revision after all switches in `rows`, which are sorted oldest first.
 
     A row has the new revision, its first offset by partition, and the time of the switch.
     `began_us` is the time of the log's first record. If the last switch was earlier, its offsets

@@ -10,8 +10,9 @@ decision was closed while another logic revision decided, its proposal may be mi
 that a switch closed may have a lower revision or another status than its decision.
 
 Proposals of other logic revisions are counted and not compared. But if this code's revision
-decides, two kinds of them are differences: an open proposal without a decision, and a proposal in
-place of the one that this code's revision must have made for the decision.
+decides, two kinds of them are differences:
+- An open proposal without a decision.
+- A proposal for a decision that must have led to a proposal of this code's revision.
 """
 
 from collections.abc import Iterable, Mapping
@@ -94,8 +95,9 @@ def compare_decisions(
 ) -> Decisions:
     """Return the differences between the proposals and a finished recomputation up to `ends`.
 
-    `begins` maps each partition to an offset. The recomputation then holds only the decisions of
-    records from this offset on. Proposals that it can't check are left out (`decided_since`).
+    If `begins` is given, the recomputation holds only the decisions of records from these offsets
+    on, one offset per partition. Proposals that such a recomputation can't check are left out
+    (`decided_since`).
     """
     decided = newest(event for row in rows for event in _events(row))
     url = settings.read_database_url.get_secret_value()
@@ -150,7 +152,7 @@ def decided_since(
 ) -> dict[str, DecisionRevision]:
     """Return the proposals that a recomputation from `begins` on can check.
 
-    It can check a proposal if one of these conditions holds:
+    The recomputation can check a proposal if one of these conditions holds:
     - The recomputation has a decision with the proposal's id.
     - The proposal's record lies at or after `begins`.
     - The proposal is of another generation than `generation`.

@@ -1,4 +1,4 @@
-"""Move a run away, so that the same plan is computed again."""
+"""Move a run to another directory. The next start of the same plan then computes it again."""
 
 from pathlib import Path
 

@@ -51,7 +51,8 @@ def history(
 
     Raises:
         NoArchive: the named archive doesn't exist, or its server can't be used.
-        UnknownRun: no such run exists, and the text is not a time.
+        UnknownRun: no such run exists and the text is not a time, another release wrote the run, or
+            nothing is archived.
         NoBroker: records are needed that are not archived, and `settings` name no broker.
         ArchiveBehind: the archive did not reach the offsets in time.
     """
@@ -150,9 +151,11 @@ def _partitions(settings: Connections, manifest: Manifest) -> int:
     """Return the number of partitions of the archived topic.
 
     Without a named archive, return the number in the settings. A named archive may come from a
-    topic with another number. If its files have more partitions, return their number. If they have
-    fewer, but the archived keys are distributed over the settings' number of partitions, return the
-    settings' number: the last partitions have no records yet. Otherwise return the files' number.
+    topic with another number of partitions:
+    - Its files have more partitions than the settings: return the number of the files.
+    - Its files have fewer, but its keys are distributed over as many partitions as in the settings:
+      return the number in the settings. The last partitions have no records yet.
+    - Its files have fewer, and its keys are distributed otherwise: return the number of the files.
     """
     named = max((file.partition + 1 for file in manifest.all_files()), default=0)
     is_less = settings.archive and 0 < named < settings.partitions

@@ -20,9 +20,10 @@ from inventory.revision import LOGIC_REVISION
 ENGINES: Final = ("local", "spark")
 PLAN_SCHEMA: Final = known("plan")[-1]
 PLAN_FILE: Final = "plan.json"
-# Records of a unit unless `--buckets` is given. The number bounds a unit's memory: a unit holds the
-# states of its keys, about 5 kB each. A key of a retailer has dozens of records. Each unit reads
-# all files of its partition. That adds about 2 % to the time that its own records take.
+# A unit has at most about this many records, unless `--buckets` is given. The number limits the
+# memory of a unit, which holds the states of its keys, about 5 kB each. A key of a retailer has
+# dozens of records, so a unit has far fewer keys than records. Smaller units would cost time: each
+# unit reads all files of its partition, which adds about 2 % to the time of its own records.
 UNIT_RECORDS: Final = 2_000_000
 _NAMED: Final = 5  # number of runs listed in a message about an unknown run
 
@@ -139,7 +140,7 @@ def named(plan: Plan) -> Plan:
 
 
 def partial_text(plan: Plan) -> str:
-    """Return the text that a run with a base holds only the outputs after the base's end."""
+    """Return the message that this run holds only the outputs after the end of its base run."""
     return (
         f"run {plan.run} starts from the states of run {plan.base_name} and holds only the outputs "
         "after that run's end"
@@ -287,7 +288,7 @@ def _is_meant(path: Path, name: str) -> bool:
 
 
 def _simulated(name: str) -> UnknownRun:
-    """Return the error for the name of a simulation where a run is expected."""
+    """Return the error for a command that expects a run and got the name of a simulation."""
     problem = f"{name!r} is a simulation and no run: its orders and stock never existed"
     kept = "nothing was computed, published or changed"
     return UnknownRun(problem, kept, "`inventory backfill status` lists the runs")

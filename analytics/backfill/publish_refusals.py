@@ -19,7 +19,7 @@ KEPT: Final = "nothing was published"
 STEP: Final = (
     "correct archive or rules if they are wrong, then compute a run with `inventory backfill run`"
 )
-TAIL_WAIT_S: Final = 3.0  # an archiver writes the head within milliseconds of a line
+TAIL_WAIT_S: Final = 3.0  # an archiver writes the head some milliseconds after a manifest line
 _POLL_S: Final = 0.1
 _COMPLETE: Final = "compute a complete run: `inventory backfill run`"
 _NAMED: Final = 3  # number of files listed in a message about uncommitted files

@@ -47,7 +47,8 @@ def same_records(
     """Return True if two lists of files of one topic and partition hold the same records.
 
     A file of one list may be merged from several files of the other list. Example: `a` has files
-    [0, 5) and [5, 9), `b` has [0, 9). Such files must have equally many records.
+    [0, 5) and [5, 9), `b` has [0, 9). Then the file of `b` must have as many records as the two
+    files of `a` together.
 
     If a file of `a` and a file of `b` have the same offsets and `compares_bytes` is True, their
     bytes must be equal, too. Set it to False if two versions of Arrow may have written the files.

@@ -90,7 +90,7 @@ def run(
     """Recompute all keys from the first record up to `until`. Return the report of the run.
 
     `ends.history` describes `until`. By default the history ends after the last record that is not
-    a heartbeat. So two runs have the same plan if no fact came between them.
+    a heartbeat. So two runs have the same plan if no fact was committed between their starts.
     """
     known = settings or Connections()
     manifest, ends = history(known, until, runs=runs_dir(known))

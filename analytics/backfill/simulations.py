@@ -1,4 +1,4 @@
-"""The file that marks a simulation's directory. Readers of runs refuse a directory with it."""
+"""The file that marks a simulation's directory. Readers of runs refuse such a directory."""
 
 from pathlib import Path
 from typing import Final

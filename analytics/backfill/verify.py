@@ -2,7 +2,7 @@
 
 The workers' changelogs give every key's state and, per partition, the largest offset that any state
 includes. History is recomputed to exactly those offsets. Later records have changed no state yet.
-Earlier records must have the same effect on both sides.
+Earlier records must have the same effect on the workers' states and on the recomputed states.
 """
 
 import heapq
@@ -121,7 +121,7 @@ def verify(
 def compared(
     live: Sequence[LivePartition], run: RunReport, decisions: Decisions
 ) -> BackfillVerifyReport:
-    """Return a report that compares the states of workers (`live`) and run, key by key."""
+    """Compare the workers' states (`live`) with the run's states, key by key. Return the report."""
     keys = keys_differing = 0
     differences: list[dict[str, Any]] = []
     for part in live:
@@ -144,7 +144,10 @@ def compared(
 
 
 def side_by_side(live: Iterable[Entry], recomputed: Iterable[Entry]) -> Iterator[Pair]:
-    """Yield each key of two sorted sides, with both contents; None where a side lacks the key."""
+    """Yield each key with its live and its recomputed state; None if there is no such state.
+
+    Both inputs are sorted by key.
+    """
     ours = ((key, True, content) for key, content in live)
     theirs = ((key, False, content) for key, content in recomputed)
     merged = heapq.merge(ours, theirs, key=itemgetter(0))

@@ -68,7 +68,8 @@ def write_zip(directory: Path) -> Path:
     directory.mkdir(parents=True, exist_ok=True)
     target = directory / f"inventory-code-{code_hash()}.zip"
     temporary = target.with_suffix(".tmp")
-    # A zip has no times before 1980, but a reproducible build sets the times of its files to 1970.
+    # A reproducible build sets the times of its files to 1970. A zip can't store times before 1980.
+    # With `strict_timestamps=False`, such a time becomes 1980 and raises no error.
     with zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED, strict_timestamps=False) as archive:
         for path in sources(_SHIPPED, ROOT):
             archive.write(path, path.relative_to(ROOT))

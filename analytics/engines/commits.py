@@ -114,7 +114,7 @@ def create_once(path: Path, content: bytes) -> None:
             os.fsync(stream.fileno())
         os.link(temporary, path)
     except FileExistsError:
-        pass  # another attempt was first; or NFS lost the answer to this link and repeated it
+        pass  # another attempt was first; or NFS lost the answer and repeated this request
     finally:
         temporary.unlink(missing_ok=True)
 

@@ -37,9 +37,9 @@ def run_units(
 
 @contextmanager
 def opened_pool(most: int, *, processes: int | None = None) -> Iterator[RunTasks]:
-    """Start a pool of processes: `processes`, by default one per core, but at most `most`.
+    """Start a pool of processes. Yield the function that runs tasks in the pool.
 
-    Yield the function that runs tasks in the pool.
+    The pool has `processes` processes, by default one per core, and never more than `most`.
     """
     count = max(1, min(processes or os.cpu_count() or 1, most))
     # spawn: the caller may have Kafka and database threads, whose locks a fork would copy.
@@ -67,7 +67,7 @@ def _run(
         found = [_result(each) for each in done]
         if any(isinstance(each, UnitFailed) for each in found):
             left = iter(())
-            # `wait` never returns a cancelled future, so only begun ones are waited for.
+            # `wait` never returns a cancelled future, so wait only for those that have begun.
             waiting = {each for each in waiting if not each.cancel()}
         waiting |= {_submit(pool, task, unit) for unit in islice(left, len(done))}
         yield from found

@@ -1,7 +1,7 @@
 """The Parquet files that a task writes: states, outputs, late sales and rejected records.
 
-Publications need further files: the expired window rows, and the state and content of each
-heartbeat.
+Publications need further files: the expired window rows, and the state and the newest heartbeat of
+each heartbeat key.
 """
 
 import hashlib
@@ -27,8 +27,8 @@ OUTPUTS: Final = "outputs"
 LATE: Final = "late"
 REJECTED: Final = "rejected"
 EXPIRED: Final = "expired"  # window rows that left their key's state, with their last content
-HEARTBEATS: Final = "heartbeats"  # states of the partitions' own keys, not of items
-BEATS: Final = "beats"  # newest content of each heartbeat
+HEARTBEATS: Final = "heartbeats"  # states of heartbeat keys, which belong to no item
+BEATS: Final = "beats"  # content of the newest heartbeat of each heartbeat key
 _FLUSH_ROWS: Final = 20_000
 _READ_ROWS: Final = 1_000  # some megabytes of states; a merge holds one batch of each file
 
@@ -157,7 +157,7 @@ class RunSink:
 
 
 def read_rows(row: ManifestRow, kind: str) -> Iterator[tuple[bytes, int, bytes]]:
-    """Yield the rows (key, offset, content) of one kind of a finished unit, after a check.
+    """Check the file of one kind of a finished unit. Yield its rows (key, offset, content).
 
     Raises:
         DamagedResult: the file is missing, or differs from what the unit wrote.

@@ -62,7 +62,7 @@ def run_units(
 ) -> Iterator[ManifestRow | UnitFailed]:
     """Yield one result per unit as units finish. After a failed unit no further unit starts.
 
-    The Spark session lives as long as the iteration.
+    The Spark session ends when the iteration ends.
 
     Raises:
         EngineFailed: Spark itself failed; the message is its cause, without the trace.

@@ -201,8 +201,9 @@ def _apply(
 
 def _folded(partition: Partition, record: Record, admission: Admission) -> FoldResult:
     if admission is not Admission.MALFORMED:
-        # A bucket lacks most members of the ring, so the archived verdict counts. `replay` updates
-        # the newest commit time, the highest LSN and `streamed`, which the manifest row needs.
+        # A unit sees only the records of its bucket, so its dedupe ring can't give the verdict. The
+        # archived verdict counts instead. `replay` updates the newest commit time, the highest LSN
+        # and `streamed`, which the manifest row needs.
         partition.ring.replay(record)
     return partition.apply_admitted(record, admission)
 

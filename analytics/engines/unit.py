@@ -164,7 +164,9 @@ def units_of(
     selection: Selection = EVERYTHING,
     code: str | None = None,
 ) -> tuple[ArchiveUnit, ...]:
-    """Return every unit before `ends`. `code` is the hash of the rules, by default this code's.
+    """Return the units that cover all records before `ends`.
+
+    `code` is the hash of the rules, by default the hash of this code.
 
     Raises:
         BrokenArchive: the archive does not reach an end, or a file is missing.

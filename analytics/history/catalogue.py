@@ -31,11 +31,11 @@ def _diff_table(name: str) -> HistoryTable:
 
 
 def _side(table: str, name: str) -> str:
-    """Return the note of the column `name`: its side, and the meaning of its name.
+    """Return the note of the column `name` in a table of differences.
 
-    A prefix of the name gives the side: `a_` is run A, `b_` is run B, `delta_` is B minus A. The
-    meaning is that of the name without prefix. But if `DIFF_NOTES` has a note for the table and the
-    complete name, return only this note.
+    If `DIFF_NOTES` has a note for the table and the complete name, return this note. Otherwise the
+    note begins with the run that the prefix names: `a_` is run A, `b_` is run B, `delta_` is B
+    minus A. The note of the name without prefix follows.
     """
     if (whole := DIFF_NOTES.get(f"{table}.{name}")) is not None:
         return whole

@@ -18,8 +18,8 @@ import pyarrow.parquet as pq
 
 from analytics.history.columns import HistoryTable
 
-# Rows of a row group: enough for fast scans, and few enough to skip most groups by minimum and
-# maximum.
+# Number of rows of a row group. More rows make scans faster. With fewer rows, a query can skip more
+# groups by the minimum and maximum of a column.
 _GROUP_ROWS: Final = 50_000
 # Columns of whole records: minimum and maximum help no query and are as long as the records.
 _WITHOUT_STATISTICS: Final = frozenset({"value", "detail"})

@@ -35,9 +35,9 @@ class NoHistory(Damage, ValueError):
 class Request:
     """The history that a person requests.
 
-    `run` None leaves out the tables of runs. `whole_archive` reads the log up to its newest
-    archived record, not up to the end of the run. `out` is a directory for the tables instead of
-    the home. `diff` is a directory that `backfill diff --out` has written.
+    If `run` is None, the tables of runs are left out. If `whole_archive` is True, the log is read
+    up to its newest archived record, not up to the end of the run. `out` is a directory for the
+    tables instead of the home. `diff` is a directory that `backfill diff --out` has written.
     """
 
     run: str | None = LAST
@@ -151,8 +151,9 @@ def _finished(directory: Path, plan: Plan) -> tuple[ManifestRow, ...]:
 def _read_by(settings: Connections, plan: Plan, out: Path | None) -> LogPart:
     """Return the records that a run has read, with their files in the archive.
 
-    If the tables of these records exist, return the files that the run's plan names. So the tables
-    stay in use, also after a compaction has merged these files. Otherwise return the present files.
+    The digest of the tables depends on the checksums of these files. If the tables exist for the
+    files that the run's plan names, return these files, even if a compaction has merged them
+    meanwhile. Otherwise return the files that hold the records now.
     """
     generation = max((unit.generation for unit in plan.units), default=0)
     part = LogPart(settings.archive_location, planned_files(plan), plan.ends, generation)

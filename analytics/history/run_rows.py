@@ -1,6 +1,6 @@
-"""Rows of the tables of one run, read from the documents that the run wrote.
+"""Rows of the tables of one run, read from the JSON documents that the run wrote.
 
-Documents of every logic revision can be read. So a run of another revision has tables, too. Derived
+Documents of every logic revision can be read, so runs of other revisions have tables, too. Derived
 columns use the formulas of `inventory` or of the projector's read model.
 """
 

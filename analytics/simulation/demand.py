@@ -1,7 +1,7 @@
-"""Estimate the demand at times without stock, from the demand rate that the fold had learned.
+"""Estimate the demand at times without stock, from the demand rate that the fold had computed.
 
-While the shelf was empty, the log shows no demand. The estimate is the learned rate times the time
-without stock. Each time the sum of these products passes a whole unit, one unit of demand is added.
+While the shelf was empty, the log shows no demand. The estimate is this rate times the time without
+stock. Each time the sum of these products passes a whole unit, one unit of demand is added.
 The true demand is unknown. So a simulation can also use recorded demand alone, which is a lower
 bound.
 """
@@ -69,9 +69,10 @@ def _stretches(history: KeyHistory, end_us: int) -> Iterator[_Stretch]:
 
 
 def _of_stretch(stretch: _Stretch, carried: int) -> Generator[UnseenUnit, None, int]:
-    """Yield the units of one stretch without stock. Return the rest, less than one unit.
+    """Yield the units of one stretch without stock. Return the remainder, less than one unit.
 
-    `carried` is the rest of the stretch before. In a rest, `_UNIT` stands for one unit.
+    `carried` is the remainder of the previous stretch. A remainder is a rate times microseconds:
+    `_UNIT` would be one whole unit.
     """
     rate, since_us = stretch.rate_micro, stretch.start_us
     at_us = since_us + ceil_div(_UNIT - carried, rate)

@@ -56,9 +56,10 @@ Progress = Callable[[int, int, float], None]  # units done, units planned, secon
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A requested simulation. `out` None means a directory below `home`.
+    """A requested simulation.
 
-    `archive` None means the archive in `home`.
+    If `out` is None, the result is written into a directory below `home`. If `archive` is None, the
+    archive in `home` is read.
     """
 
     home: Path
@@ -100,7 +101,7 @@ def simulate(request: Request, progress: Progress) -> Report:
 
 
 def units_for(request: Request) -> tuple[ArchiveUnit, ...]:
-    """Return the units of the archive; a unit holds about 150,000 records."""
+    """Return the units of the archive, by default with at most about 150,000 records each."""
     manifest = open_manifest(request.archive or request.home / "archive")
     if not manifest.all_files():
         problem = f"{manifest.storage}: no archive of stock.events"
@@ -129,8 +130,8 @@ def _request_json(request: Request) -> list[Any]:
 
 
 def _directory(request: Request, name: str) -> Path:
-    # Resolve the path: the scratch directory needs its name, which `.` lacks, and `rmtree` refuses
-    # a link.
+    # Resolve the path. The scratch directory is named after this directory, and `.` has no name.
+    # `rmtree` refuses symbolic links.
     directory = request.home / FOLDER / name if request.out is None else request.out.resolve()
     if directory.exists() and not (directory / MARK).exists() and any(directory.iterdir()):
         problem = f"{directory} holds files that no simulation wrote"

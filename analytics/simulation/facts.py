@@ -1,8 +1,8 @@
 """Facts of history in a simulated world: demand, returns, counts, adjustments, policies, prices.
 
 Each record takes effect at its position in the log. Sales, losses and shipments take at most the
-units on the simulated shelf. If the receipts are those of history, the simulated stock is that of
-history, too.
+units on the simulated shelf. If receipts are the same as in history, the simulated stock is the
+same, too.
 """
 
 from typing import Any
@@ -67,7 +67,10 @@ class Facts:
         self._append(event, before, after)
 
     def _append(self, event: Event, before: Row | None, after: Row | None) -> str:
-        """Fold the record with `before` and `after` as images. Return a refusal's detail, or ""."""
+        """Fold the record with the images `before` and `after`.
+
+        Return the detail if the fold refuses the record, else "".
+        """
         record = event.record
         done = self._shelf.log.append(record.table, record.op, before, after, record.commit_us)
         return done.detail if isinstance(done, Refused) else ""

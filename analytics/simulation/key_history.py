@@ -1,9 +1,9 @@
 """The history of one key as facts for a simulation: the records that the workers' fold applies.
 
 The simulated period begins as soon as a count is approved, a policy is in force and the key has a
-stream time. The records up to then are the preamble. The simulation changes neither the preamble
-nor the rows that began in it. For example, an order that was open at the start of the period
-arrives as in history.
+stream time. The records up to then are the preamble. The simulation gives policy rows the
+scenario's parameters, but changes no other row that began in the preamble. For example, an order
+that was open at the start of the period arrives as in history.
 """
 
 from collections import Counter
@@ -36,7 +36,7 @@ RowId = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One applied record, with the key's time, stock, policy and learned demand after it.
+    """One applied record, with the key's time, stock, policy and demand rate after it.
 
     `delta_units` is the change of on-hand. `unbooked_units` were on the shelf and not recorded.
     Events hold no states: each state has its own windows, which would need too much memory.
@@ -55,9 +55,10 @@ class Event:
 class KeyHistory:
     """Facts of one key. `left_out` is the reason why it can't be simulated, or "".
 
-    `preamble` has the records before the simulated period, `events` those in it. `kept` has the ids
-    of rows that began in the preamble, and of shipments for order lines that began in the preamble.
-    `answered_minutes` counts needs (proposed reorders) by the minutes from the need to its order.
+    `preamble` has the records before the simulated period, `events` the records in this period.
+    `kept` has the ids of rows that began in the preamble, and of shipments for order lines that
+    began in the preamble. `answered_minutes` counts the needs (proposed reorders) by the minutes
+    that passed until the order.
     """
 
     key: str

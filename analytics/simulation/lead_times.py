@@ -1,7 +1,7 @@
 """Lead times that suppliers and warehouses really needed, read from the archived log.
 
-A source is a supplier, or the transfers to one location. An order of a simulation takes as long as
-a past order from the same source, if there is one.
+A source is a supplier, or the transfers to one location. By default, an order of a simulation takes
+as long as a past order from the same source, if there is one.
 """
 
 from collections import Counter
@@ -34,7 +34,7 @@ class KeyArrivals:
     legs: dict[int, Mapping[str, Any]] = field(default_factory=dict)
 
     def note(self, record: Record) -> None:
-        """Store the row of one record of `TABLES`."""
+        """Store the row after a record of one of the `TABLES`. Remove a deleted row."""
         rows = self.orders if record.table == ORDER_LINES.name else self.legs
         image: Any = record.after
         if isinstance(image, dict) and type(image.get("id")) is int:

@@ -1,7 +1,7 @@
 """Per-item rows of a simulation as typed Parquet: outcomes in `keys`, orders in `orders`.
 
-Each task writes a file of each table. All files of a directory form one table. `simulated` is true
-in each row. Ids of needs begin with `SIM:`. The actuator refuses such ids.
+Each table is a directory, into which each task writes one file. The column `simulated` is true in
+each row. Ids of needs begin with `SIM:`. The actuator refuses such ids.
 """
 
 import os

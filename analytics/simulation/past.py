@@ -16,7 +16,7 @@ TRANSFERS = "(transfers)"  # in place of a supplier
 
 
 def past_outcome(history: KeyHistory, assumptions: Assumptions, end_us: int) -> Outcome:
-    """Return demand, orders, stock and money of one key as they were."""
+    """Return demand, orders, stock and money of one key as they were in history."""
     outcome = Outcome()
     start = history.start
     if start is None:

@@ -25,7 +25,8 @@ COMPARED: Final = (
 class Report:
     """Outcomes of all scenarios, of the baseline and of history itself.
 
-    `_sums` has the outcome of each scenario ("" as dimension and value) and of its groups.
+    `_sums` maps scenario, dimension and value to the outcome of a group of items. With "" as
+    dimension and value, it has the outcome of all items.
     """
 
     name: str
@@ -58,7 +59,7 @@ class Report:
 
     @property
     def off_permille(self) -> int:
-        """Return the permille of simulated time in which policies of the log allow no reorders."""
+        """Return the permille of simulated time in which the log's policies allow no reorders."""
         whole_us = self.outcome(PAST).period_us
         return 1000 * self.found.off_us // whole_us if whole_us else 0
 

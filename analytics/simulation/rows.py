@@ -18,7 +18,8 @@ _PARAMETERS: Final = tuple(name for name, _kind in POLICIES.columns if name not 
 def policy_row(history: KeyHistory, row: Image, overlay: Overlay, parameters: str) -> Row:
     """Return a policy row of the log with the parameters of a scenario.
 
-    If `parameters` is `latest`, all other parameters are those of the item's last policy row.
+    If `parameters` is `latest`, the parameters that the scenario doesn't change come from the
+    item's last policy row.
     """
     if parameters == LATEST:
         latest = history.latest_policy
@@ -29,10 +30,11 @@ def policy_row(history: KeyHistory, row: Image, overlay: Overlay, parameters: st
 def count_row(log: SimulatedLog, event: Event, before: Row | None) -> Row | None:
     """Return a count's row with changed units, so that its variance is the same as in history.
 
-    The variance is counted minus computed units. It comes from units that were lost or found
-    without a record. This happens in the simulation, too. The units counted in history don't fit
-    the simulated stock. A negative variance removes at most the units on hand. A count that isn't
-    approved is returned unchanged. For a deleted count, return None.
+    The variance is counted minus computed units: the units that were lost or found without a
+    record. The simulation loses and finds the same units. But the simulated stock can differ from
+    history, and then the counted units must differ, too. A negative variance removes at most the
+    units on hand. A count that isn't approved is returned unchanged. For a deleted count, return
+    None.
     """
     record, state = event.record, log.state
     image: Any = record.after

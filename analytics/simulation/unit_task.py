@@ -53,10 +53,10 @@ class Surveyed:
 class UnitSimulated:
     """The result of one unit: outcomes by scenario and group, and the items left out.
 
-    `left_out` counts items by reason. `problems` has the first policy row that the rules refused,
-    by scenario. `changed` counts the items of which a scenario changes a policy row. `period`
-    reaches from the first item's start to the last item's end. `off_us` is the time, added over
-    items, in which the log's policies have replenishment off.
+    `left_out` counts items by reason. `problems` describes, for each scenario, the first policy row
+    that the rules refused. `changed` counts, for each scenario, the items of which it changes a
+    policy row. `period` reaches from the first item's start to the last item's end. `off_us` is the
+    time in which the log's policies have replenishment off, added over all items.
     """
 
     unit: str
@@ -212,7 +212,7 @@ def _by_key(unit: ArchiveUnit) -> dict[str, list[ArchiveRow]]:
 
 
 def _usable(rows: Iterable[ArchiveRow]) -> Iterator[ArchiveRow]:
-    """Yield the rows without re-sent and malformed ones."""
+    """Yield the rows that are neither re-sent nor malformed."""
     return (row for row in rows if row.admission not in (MALFORMED, RESENT))
 
 

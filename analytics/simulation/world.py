@@ -1,9 +1,9 @@
 """The simulated world of one key: demand as in history, orders by the scenario's parameters.
 
 Purchase orders, receipts and transfers from other locations are replaced. A need that the fold
-opens is ordered after the approval delay, and its goods arrive after the lead time. The fold gets
-order line and receipt as rows. All other facts are those of history, and the stock on the
-simulated shelf limits their units.
+opens is ordered after the approval delay, and its goods arrive after the lead time. The simulation
+folds the order line and the receipt as records. All other facts come from history, and the stock on
+the simulated shelf limits their units.
 """
 
 from dataclasses import dataclass

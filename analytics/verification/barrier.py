@@ -56,7 +56,7 @@ class NotCaughtUp(RuntimeError):
 
 @dataclass(slots=True)
 class Barrier:
-    """Waits for the pipeline, over one autocommit connection and with one deadline."""
+    """A series of waits for the pipeline, over one autocommit connection and with one deadline."""
 
     settings: Connections
     connection: psycopg.Connection

@@ -79,9 +79,10 @@ class Changelogs:
             self.levels[level.inv_key] = level
 
     def read_windows(self, ends: Ends, deadline: float) -> None:
-        """Read the retained window rows before the offsets `ends`. The cut must include these rows.
+        """Read the retained window rows before the offsets `ends`.
 
-        Only the newest record of a row is decoded, because most records of a changelog are older.
+        The cut that `windows_at_cut` uses later must include these rows. Only the newest record of
+        a row is decoded, because most records of a changelog are older.
         """
         newest: dict[bytes, Any] = {}
         for message in self._records(SALES_WINDOWS_CHANGELOG, ends, deadline):
@@ -97,10 +98,10 @@ class Changelogs:
     ) -> dict[WindowKey, WindowRow | None]:
         """Return window rows at the cut that differ from the read model's; None for an absent row.
 
-        The projector fills the read model from two changelogs. Its offsets in the changelog of
-        levels (states) define the cut. In the changelog of windows it may be ahead of the cut or
-        behind it: `shown` has the projector's offsets in this changelog. `ends` are offsets of
-        this changelog, after the records of all chunks of the cut.
+        The projector fills the read model from two changelogs. The projector's offsets in the
+        changelog of levels (states) define the cut. Its offsets in the changelog of windows are
+        `shown`: they may be ahead of the cut or behind it. `ends` are offsets of the changelog of
+        windows, after the records of all chunks of the cut.
         """
         cut = self.cut()
         messages = self._records(SALES_WINDOWS_CHANGELOG, ends, deadline)
@@ -146,9 +147,9 @@ class Changelogs:
             self._next_offset[message.partition()] = progress.next_offset
 
     def _is_retained(self, key: InvKey, start_us: int) -> bool:
-        """Return True if the window is not older than the days that the key's state keeps.
+        """Return True if the window is not older than the retained days of the key's state.
 
-        The start of these days only moves forward, so an older row never belongs to a state again.
+        The first retained day only moves forward, so an older row never belongs to a state again.
         """
         level = self.levels.get(key)
         return level is None or start_us + WINDOW_US > horizon_at_us(level)

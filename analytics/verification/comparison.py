@@ -41,7 +41,7 @@ _PROJECTOR: Final = "projector"
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Result of one comparison of workers and read model with the sums over the facts, at a cut."""
+    """Result of comparing workers and read model with the sums over the facts, all at one cut."""
 
     as_of_us: int
     found: Found
@@ -170,7 +170,7 @@ class Comparer:
 
 
 def lines_moved(moved: Mapping[Row, Moved], location: str | None) -> int:
-    """Return the number of sale lines at the cut minus that in the snapshot, for the location."""
+    """Return the location's number of sale lines at the cut minus its number in the snapshot."""
     count = 0
     for (table, _), one in moved.items():
         if table == "sale_line":

@@ -1,7 +1,8 @@
 """The cut of a comparison: the records that the read model included at the snapshot.
 
 The projector writes rows and positions in one transaction. So one snapshot of the database has
-rows, positions and facts of the same moment. Each side of a comparison is computed at this cut.
+rows, positions and facts of the same moment. The workers' states and the sums over the facts are
+computed at this cut, too.
 """
 
 from collections.abc import Mapping

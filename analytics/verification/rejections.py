@@ -1,9 +1,10 @@
 """Rows of Postgres that the fold did not apply, from the list of rejected records.
 
 A rejected insert leaves its row out; a rejected update or delete leaves the row's last applied
-image in force (docs/domain.md 11.2). This module uses only reasons that a committed row can have. A
-forged, broken or duplicate record proves nothing about the row with its id. A rejected record that
-a person has replayed is ignored: the replay is a new record with its own result.
+image in force (docs/domain.md 11.2). This module uses only rejections for reasons that a committed
+row can have. A forged, broken or duplicate record proves nothing about the row with its id. A
+rejected record that a person has replayed is ignored: the replay is a new record with its own
+result.
 """
 
 import json
@@ -83,10 +84,12 @@ def read_rejections(
     moved: Mapping[Row, Moved] | None = None,
     more: Iterable[Rejection] = (),
 ) -> Rejections:
-    """Return the rows that sums must leave out or replace, as records before `cut` were rejected.
+    """Return the rows that sums must leave out or replace, because their records were rejected.
+
+    Only records before `cut` count. If `cut` is None, all rejected records are used.
 
     `more` are rejected records that the read model doesn't have yet. `moved` are rows that differ
-    between the cut and the snapshot. If `cut` is None, all rejected records are used.
+    between the cut and the snapshot.
     """
     in_force: dict[Row, str | None] = {}
     refused: Refused = {}
@@ -169,7 +172,7 @@ def _is_current(record: Record, found: Write | None) -> bool:
 
 
 def _is_folded(record: Record, found: Write | None) -> bool:
-    """Return True if the before-image is an approved count older than the days that the fold keeps.
+    """Return True if the before-image is an approved count older than the retained days.
 
     These days are counted back from the row's last write. By then the fold had replaced such counts
     by `opening_units` and `opening_count` (docs/domain.md 2.4). If the row was deleted, the time of

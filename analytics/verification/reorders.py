@@ -36,7 +36,8 @@ SELECT reorder_id FROM app.reorder_proposal
 WHERE %(location)s::text IS NULL OR location = %(location)s::text
 """
 UNPROPOSED: Final = "an open need has a proposal"
-# If an idle key needs an order, its state must have another reason than these two.
+# An idle key at or below its reorder point must have a reason why no need is open. These two texts
+# give no such reason.
 _NO_REASONS: Final = ("", ABOVE_REORDER_POINT)
 
 

@@ -20,10 +20,10 @@ _EPOCH: Final = 1 << 32
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A snapshot: transactions with ids below `xmax` that are not in `running` had ended.
+    """A snapshot of Postgres: the transactions that had ended at one time.
 
-    `at_us` is its time in microseconds since 1970 UTC. Ids have 64 bits, as `pg_current_snapshot()`
-    returns them.
+    These are the transactions with ids below `xmax`, except those in `running`. Ids have 64 bits,
+    as `pg_current_snapshot()` returns them. `at_us` is the time in microseconds since 1970 UTC.
     """
 
     xmin: int

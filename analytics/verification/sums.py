@@ -1,15 +1,15 @@
-"""Expected values of every key and window, by SQL over facts (docs/domain.md 2.3, 2.4).
+"""Expected values of every key, by SQL over facts (docs/domain.md 2.3, 2.4).
 
 This module repeats the rules on purpose, in another language and without any history. It checks the
 fold, so it must not share code with the fold. The views and functions of migration 0014 of `ledger`
 define the effect of one row. The statements here only add up the effects.
 
-Parameters of every statement:
+Parameters of the statements here and in `window_sums`:
 * `location` and `only` (keys) limit the rows; null means all.
 * `excluded_tables` and `excluded_ids` name rows without effect at the cut.
-* `kept_tables` and `kept_images` have the images that count in place of excluded rows. A rejected
-  update or delete leaves such an image in force. A row that has changed since the cut also has such
-  an image.
+* `kept_tables` and `kept_images` have the images that count in place of excluded rows. Such an
+  image is in force after a rejected update or delete, or it was in force at the cut and its row
+  has changed since.
 * `instead_*` are window rows at the cut that differ from those of the read model.
 """
 
@@ -48,7 +48,7 @@ def _is_kept(table: str) -> str:
 
 
 def source(table: str) -> str:
-    """Return SQL for a CTE named `table`: the rows without excluded ones, and the kept images."""
+    """Return SQL for a CTE named `table`: its rows except excluded ones, and kept images."""
     return f"""
 {table} AS NOT MATERIALIZED (
     SELECT fact.* FROM retail.{table} fact

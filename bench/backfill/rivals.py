@@ -3,7 +3,9 @@
 Usage: `python -m bench.backfill.rivals NAME DIR`.
 
 The sum is the part of a recomputation that these tools can do. Each sale-line record that is no
-duplicate adds the units of the row after the change. It subtracts the units of the row before it.
+duplicate adds the units of the row after the change. It subtracts the units of the row before the
+change.
+
 No tool here computes decisions or writes states. Only the tool `dict` compares the files with the
 manifest. So a complete recomputation with the same tool would be slower.
 """

@@ -149,7 +149,8 @@ def run(plan: Plan, clusters: Clusters, progress: Progress) -> list[Sized]:
     """
     found = []
     for number, size in enumerate(plan.sizes):
-        # A size may be measured twice. In the directory of a former run, no unit would be computed.
+        # A plan may contain a size twice. A run skips the units that its directory already has. So
+        # each measurement needs a directory of its own.
         own = replace(plan, scratch=plan.scratch / f"{number}")
         found.append(_Bench(own, size, clusters, progress).measure())
     return found
@@ -242,8 +243,8 @@ class _Bench:
 def _measured(command: Sequence[str], others: Sequence[int]) -> tuple[dict[str, Any], Cost]:
     """Run the command to its end. Return its result, and the cost of all its processes.
 
-    Its output goes to files. A pipe is read only after the measurement, and a full pipe would block
-    the command.
+    The command writes its output to files. A pipe would be read only after the measurement, and a
+    full pipe would block the command.
     """
     with (
         tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as output,

@@ -13,7 +13,7 @@ _POLL_S: Final = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """CPU seconds and peak resident bytes. A page shared by processes counts once for each."""
+    """CPU seconds and peak resident bytes. A shared memory page counts once for each process."""
 
     cpu_s: float
     computing_s: float  # all measured Python processes except the driver

@@ -21,7 +21,7 @@ _FIXED: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Services to kill with SIGKILL, or for the kind `freeze` to suspend and later continue."""
+    """Services to kill with SIGKILL, or, if `kind` is `freeze`, to suspend and later continue."""
 
     kind: str
     victims: tuple[str, ...]

@@ -101,7 +101,8 @@ class Report:
         lines = [f"seed {self.seed}, {self.transactions} transactions", ""]
         lines.append("fault         times   fresh after s: median      max")
         for kind, times in sorted(self.fresh_s.items()):
-            # Round only once: the summary has 4.45 s for 4.449 s, which would become 4.5 s.
+            # Round the measured times, and not those of the summary. For 4.449 s, the summary has
+            # 4.45 s, which would become 4.5 s here instead of 4.4 s.
             known = _known(times)
             median, most = (statistics.median(known), max(known)) if known else (None, None)
             lines.append(f"{kind:<12} {len(times):>6} {_cell(median):>23} {_cell(most):>8}")

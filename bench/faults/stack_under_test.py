@@ -111,7 +111,7 @@ class StackUnderTest:
     def topic_id(self, name: str) -> str | None:
         """Return the broker's id of the topic, or None if the broker doesn't return one."""
         try:
-            admin = self.admin  # the future fails once its client is deleted
+            admin = self.admin  # keep the client: without it, the future fails
             found = admin.describe_topics(TopicCollection([name]), request_timeout=5)
             return str(found[name].result().topic_id)
         except KafkaException:

@@ -59,7 +59,7 @@ def _remove_topic(label: str, name: str) -> Fault:
         )
 
     def cause(stack: StackUnderTest) -> None:
-        admin = stack.admin  # the future fails once its client is deleted
+        admin = stack.admin  # keep the client: without it, the future fails
         admin.delete_topics([name])[name].result()
 
     return Fault(f"remove topic {label}", cause, prepare, heals=False)

@@ -58,7 +58,7 @@ def step_back(bootstrap: str, group: str, topic: str) -> None:
     """Set each committed offset back by one, so that a restarted peer has records to process.
 
     Raises:
-        BenchFailed: the group kept its members.
+        BenchFailed: the group still has members after 90 s.
     """
     before = committed(bootstrap, group, topic)
     places = [TopicPartition(topic, number, max(0, at - 1)) for number, at in before.items()]

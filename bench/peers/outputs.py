@@ -50,7 +50,7 @@ def of_worker(bootstrap: str, opening: dict[bytes, int]) -> Sums:
 
 
 def of_faust(bootstrap: str, name: str) -> Sums:
-    """Return the outputs of Faust's tables. Keys are JSON; a window's is [key, [start, end]]."""
+    """Return the outputs of Faust's tables. Keys are JSON; for windows [key, [start, end]]."""
     levels = latest(bootstrap, f"{name}-on_hand-changelog")
     windows = latest(bootstrap, f"{name}-windows-changelog")
     named = ((orjson.loads(key), orjson.loads(value)) for key, value in windows.items())

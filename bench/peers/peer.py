@@ -33,8 +33,8 @@ class Services:
 class PeerContext:
     """The input, group and directory of one run of a peer.
 
-    `name` is the peer's consumer group and the prefix of its topics. Sales are drawn from `keys`
-    keys.
+    `name` is the peer's consumer group and the prefix of its topics. `keys` is the number of
+    keys from which the sale lines of the input were drawn.
     """
 
     services: Services

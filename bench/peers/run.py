@@ -19,7 +19,10 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Size of a benchmark: records, keys, peers, and `rounds` blocks of one run per peer."""
+    """Size of a benchmark: records, keys, peers, and blocks (`rounds`).
+
+    Each block has one run per peer.
+    """
 
     records: int
     keys: int
@@ -28,7 +31,7 @@ class Plan:
     timeout_s: float
 
     def order(self) -> Iterator[Peer]:
-        """Yield every peer once per block, every other block backwards: A B B A."""
+        """Yield each peer once per block. Every second block has the reverse order: A B B A."""
         for block in range(self.rounds):
             yield from self.peers if block % 2 == 0 else reversed(self.peers)
 

@@ -27,7 +27,7 @@ class Figures:
     """Measurements between the first record's arrival and the commit of the last one.
 
     `beside_cpu_s` is the CPU time of a server that works only for the peer (Postgres). `peak_bytes`
-    is the memory of the peer's processes, without that of this server.
+    is the highest memory use of the peer's own processes. It doesn't include that server.
     """
 
     records: int

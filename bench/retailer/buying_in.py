@@ -1,8 +1,8 @@
 """Preparations before a run: goods for the expected demand, and promotion prices.
 
 Orders and receipts bring goods for the run into the stores. The ordered units follow a wrong
-forecast of the demand. The seed determines the error, and so the units that are missing or left
-over.
+forecast of the demand. The seed determines the error of the forecast. So it also determines how
+many units are missing or left over.
 """
 
 from math import ceil

@@ -69,7 +69,8 @@ class Demand:
     def tick(self, number: int) -> Tick:
         """Return the sale lines and other actions of one tick."""
         random = Random(f"{self._seed}:{number}")  # noqa: S311 -- traffic, not a secret
-        # A sine around 1: full minutes have as many lines as without waves.
+        # `swing` is a sine around 1, with a period of one minute. So waves don't change the number
+        # of lines in a full minute.
         swing = 1 + self._scenario.waves * sin(2 * pi * number / WAVE_TICKS)
         count = poisson(random, self._rate / TICKS_PER_S * swing)
         lines = tuple(self._line(random) for _ in range(count))

@@ -50,8 +50,8 @@ def seed_demo(
 ) -> bool:
     """Write the retailer once; return False if it exists. An interrupted run continues.
 
-    Equal seed, size and midnight (the end of the history; by default the last midnight) give equal
-    facts.
+    The history ends at `midnight`, by default at the result of `history_ends`. Equal seed, size
+    and midnight give equal facts.
     """
     if is_seeded():
         return False
@@ -78,7 +78,11 @@ def seed_demo(
 
 
 def history_ends() -> datetime:
-    """Return the midnight that ends the history. A continued run keeps its first midnight."""
+    """Return the midnight that ends the history.
+
+    If an earlier run has written the opening counts, return the midnight of that run. Otherwise,
+    return the last midnight.
+    """
     written: datetime | None = fetch_value(
         "SELECT max(occurred_at) FROM retail.stock_count"
         " WHERE kind = 'opening' AND location = ANY(%s)",
@@ -148,7 +152,7 @@ def _live_policy(key: PlannedKey) -> dict[str, object]:
 def _go_live(keys: list[PlannedKey]) -> None:
     """Switch all keys to live mode in one transaction.
 
-    `is_seeded` returns True as soon as one key is live.
+    One transaction is needed, because `is_seeded` returns True as soon as one key is live.
     """
     modes: dict[tuple[bool, str, str], list[str]] = defaultdict(list)
     for key in keys:

@@ -51,6 +51,6 @@ def _write_day(day: Day, part: str, begins: datetime) -> None:
 
 
 def chunks(rows: list[T]) -> Iterable[list[T]]:
-    """Yield `rows` in lists of at most 2,000: one statement writes so many."""
+    """Yield `rows` in lists of at most 2,000, so that no statement writes more rows."""
     for start in range(0, len(rows), BATCH):
         yield rows[start : start + BATCH]

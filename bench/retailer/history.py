@@ -184,7 +184,8 @@ def _simulate_day(chain: _Chain, number: int) -> None:
     for key in chain.returned.pop(begins, []):
         chain.shelves[key.inv_key].move(1)
     _mark_prices(chain, begins, today)
-    # Stores first: their orders touch the warehouses, which reorder the same evening.
+    # Stores first: transfers to stores reduce the stock of warehouses, which then reorder in the
+    # same evening.
     for is_store in (True, False):
         busy = chain.agenda[number] | chain.touched | chain.phantom
         for place in sorted(busy):

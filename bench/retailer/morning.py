@@ -4,8 +4,7 @@
   `count_beyond_horizon`: only a key's state has the horizon, so no database constraint can
   refuse the counts.
 * A supplier has raised the cost of an item on promotion. The item's price is now below its floor,
-  so the rules propose a higher price. Its regular price from the end of the promotion on is already
-  scheduled.
+  so the rules propose a higher price. The regular price after the promotion is already scheduled.
 """
 
 from datetime import datetime, timedelta
@@ -58,7 +57,7 @@ def begin_morning(*, seed: int = 1, size: str = "demo") -> bool:
 
 
 def _send_counts(keys: list[PlannedKey], at: datetime) -> int:
-    """Write two approved counts of the time `at`, each one unit below the recorded stock.
+    """Write two approved counts with business time `at`, each one unit below the recorded stock.
 
     Return the number of written counts.
     """

@@ -138,7 +138,7 @@ def size_named(name: str) -> Size:
 
 
 def plan(seed: int, size: Size) -> tuple[list[Item], list[PlannedKey]]:
-    """Return all items, and the planned keys: those of stores, then those of warehouses."""
+    """Return all items, and the planned keys: first stores' keys, then warehouses' keys."""
     items = catalogue(seed)
     chosen = list(_assortments(seed, items, size))
     shares = sum(item.daily_units * STORE_SHARES[store] for store, item in chosen)
@@ -229,7 +229,7 @@ def _warehouse_key(seed: int, item: Item, drawn: float) -> PlannedKey:
 
 
 def policy(key: PlannedKey) -> dict[str, object]:
-    """Return the columns of `item_location` for the history, in which the rules decide nothing."""
+    """Return the columns of `item_location` for the history: the rules are off during it."""
     item, slow = key.item, key.is_slow
     seldom = key.is_store and key.daily_units < SELDOM_BELOW
     return {

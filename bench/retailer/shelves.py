@@ -55,7 +55,7 @@ class Shop:
 
 
 def shops_of_demo() -> list[Shop]:
-    """Return the items on sale in stores with prices in force, best sellers of large stores first.
+    """Return the stores' items that have a price in force, best sellers of large stores first.
 
     Replayed and inactive items are left out. Items that the demo doesn't have come last, ordered by
     a hash of their keys.

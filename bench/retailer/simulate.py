@@ -30,8 +30,9 @@ from ledger.services import ServiceError
 __all__ = ["Traded", "run"]
 
 REPORT_EVERY_S: Final = 5.0
-# Before a run, the bench buys goods for at most this time of sales. It buys none before a run that
-# lasts until Ctrl-C: there the simulated buyers reorder enough for an ordinary day.
+# Before a run, `buy_in` buys goods for the run's expected sales. If the run is longer than this
+# time, it buys only for this time. Before a run that lasts until Ctrl-C, nothing is bought: there
+# the simulated buyers reorder enough for an ordinary day.
 LONGEST_BUY_IN_S: Final = 3600.0
 
 Progress = Callable[[object], None]

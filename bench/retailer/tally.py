@@ -7,9 +7,9 @@ from typing_extensions import override
 
 @dataclass(slots=True)
 class Traded:
-    """Figures of a run. Only one thread, that of sales or that of staff, writes each figure.
+    """Figures of a run, written by two threads: one for sales, one for staff.
 
-    The exception is `refused`, which both threads write.
+    Both threads write `refused`. Each other figure is written by one thread only.
     """
 
     scenario: str = "normal"

@@ -104,7 +104,9 @@ def _check_order(sends: Sends) -> None:
 
 @dataclass(slots=True)
 class Visible:
-    """The state of one partition for a reader of committed records, and checks against `truth`.
+    """The state of one partition as a reader of committed records sees it.
+
+    Each committed record is checked against `truth`.
 
     `positions` has the offset of each key's newest level. `decided` has the highest revision of
     each decision. `late` and `rejected` are offsets in the source log.
@@ -261,7 +263,10 @@ class Visible:
             )
 
     def _check_progress(self, progress: Progress) -> None:
-        """Check a level's progress: exactly the results of records below it must be visible."""
+        """Check the progress in a level's header.
+
+        Progress is an offset. Exactly the results of the records below this offset must be visible.
+        """
         at = progress.next_offset
         if at < self.progress:
             violated("progress never goes back", at)

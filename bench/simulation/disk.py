@@ -34,7 +34,7 @@ _OTHER_GENERATION: Final = GENERATION - 1
 
 
 class Disk:
-    """A context manager with one snapshot directory per worker. A restart keeps the directory.
+    """A context manager with one snapshot directory per worker, also for its restarts.
 
     Within the context, the engine has the small limits of the module `scale`.
     """
@@ -69,7 +69,10 @@ class Disk:
         return self._root / f"worker-{slot}"
 
     def remember(self, slot: int) -> None:
-        """Copy the worker's first snapshot files for later faults. Call this before each write."""
+        """Copy the worker's first snapshot files. Call this before each write of a snapshot.
+
+        The fault `AGE` replaces later files with these copies.
+        """
         for path in self.directory(slot).glob("*.snapshot"):
             if path not in self._first:
                 self._first[path] = path.read_bytes()
@@ -129,7 +132,7 @@ def _of_another_log(
 ) -> Snapshot:
     """Fold the records `sent` in reverse order, and return a snapshot of another generation.
 
-    It stands for a snapshot of an earlier topic. Malformed records are left out.
+    It simulates a snapshot of an earlier topic. Malformed records are left out.
     """
     folded = Partition(_OTHER_GENERATION)
     for offset, record in enumerate(reversed(sent)):

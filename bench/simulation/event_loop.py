@@ -75,7 +75,7 @@ class StepLoop:
     def call_at(
         self, _when_s: float, callback: Callable[..., object], *args: object
     ) -> asyncio.Handle:
-        """Return the handle of a time limit's end; the scheduler decides when the limit is over."""
+        """Return the handle of a step that runs when the scheduler ends the time limit."""
         return self._call_after(TIME_LIMIT, callback, *args)
 
     def time(self) -> float:

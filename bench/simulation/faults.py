@@ -66,9 +66,9 @@ _KINDS: Final = {
 # Weights of faults in histories that delete changelogs. Snapshots then outlive their changelogs.
 _REBUILDING: Final = {WIPE: 2, KILL: 1, MOVE: 1, AGE: 1, COMPACT: 1, SLEEP: 1}
 # Faults that are dangerous in sequence. Independent faults rarely give such a sequence: only 1 of
-# 20,000 histories had two workers that slept one after the other at a critical moment. The first
-# letter is the target of the fault (a: the worker with most partitions at first, b: the other
-# worker). The second letter is the worker that has all partitions afterwards.
+# 20,000 histories had two workers that slept one after the other at a critical moment. The letters
+# are workers: "a" has most partitions at first, "b" is the other one. In (SLEEP, "ab"), worker "a"
+# sleeps, and afterwards all partitions belong to "b".
 _CHAINS: Final = (
     ((SLEEP, "ab"), (MOVE, "aa")),  # the worker misses a rebalance and wakes up in the next one
     ((SLEEP, "ab"), (SLEEP, "ba")),
@@ -83,7 +83,7 @@ _CHAINS: Final = (
 _CHAINED: Final = 1 / 3  # share of histories with such a sequence
 # Faults while a worker writes a snapshot, which short histories rarely hit by chance. While the
 # keys are encoded, the state changes, the worker stops, or a commit never happens. Then a worker
-# restarts from the snapshot.
+# restarts from the snapshot. With a single letter, no partition changes its owner.
 _KEEPING: Final = (
     ((KEEP, "a"), (KEEP, "a"), (KEEP, "a")),
     ((KEEP, "a"), (STOP, "aa")),
@@ -110,7 +110,7 @@ class Fault:
       records. The offset may be lower or higher than the progress in the changelogs.
     * `steps` is the number of steps for which a worker sleeps or an effect is delayed.
     * `part` is the size of a loss. For a truncated topic, it is the number of lost quarters. For a
-      recreated source, it is the new number of records in halves of the former number.
+      recreated source, 1 means half as many records as before, 3 means 1.5 times as many.
     """
 
     at: int

@@ -35,8 +35,8 @@ _KINDS: Final = {
     "zero": 1,
 }
 # Times between two steps, with their weights. Some are within the 120 s of the dedupe ring, some
-# are longer, some pass the end of a window or the retained days. A negative time sets the clock of
-# Postgres back.
+# are longer. Some are longer than a window, or than the days before the horizon. A negative time
+# sets the clock of Postgres back.
 _GAPS_US: Final = {
     0: 6,
     SECOND_US: 8,

@@ -1,7 +1,7 @@
 """The results of one uninterrupted pass over the log: no broker, no engine, no crash.
 
-The results are stored for every position. So the simulation compares each record of a worker with
-them when it becomes visible, and not only at the end.
+The results are stored for every position. So the simulation can check each record of a worker as
+soon as the record becomes visible, and not only at the end.
 """
 
 from collections.abc import Iterable, Mapping
@@ -29,11 +29,13 @@ Mark = tuple[int | None, int | None, bool, int]
 class Truth:
     """Partition `number` of the log, folded once.
 
-    `states` has each state by key and offset. `marks[n]` describes the dedupe ring after n records:
-    newest commit time, highest LSN, whether Debezium's snapshot is over, and the offset from
-    which a replay rebuilds the ring. `rows` has every changed window row by key, start and offset.
-    `outputs` has decisions by id and offset, and `keys` the key of each id. `beats` has heartbeats,
-    `late` and `rejected` have late sales and rejected records by offset.
+    * `states` has each state by key and offset.
+    * `marks[n]` describes the dedupe ring after n records. It has the newest commit time, the
+      highest LSN, and whether Debezium's snapshot is over. Last, it has the offset from which a
+      replay rebuilds the ring.
+    * `rows` has every changed window row by key, start and offset.
+    * `outputs` has decisions by id and offset. `keys` has the item of each decision id.
+    * `beats`, `late` and `rejected` have heartbeats, late sales and rejected records by offset.
     """
 
     number: int = 0

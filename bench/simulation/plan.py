@@ -16,7 +16,7 @@ from bench.simulation.faults import (
 )
 from bench.simulation.history import PARTITIONS, Step, draw_steps
 
-# Shares of all histories; `_KEEPING` is a share of those without `_REBUILDING`.
+# Shares of all histories; `_KEEPING` is a share of the histories without `_REBUILDING`.
 _REBUILDING: Final = 1 / 5  # deletions of changelogs, which are rare in the other histories
 _KEEPING: Final = 1 / 8  # faults while snapshots are written
 _LOSING: Final = 1 / 12  # a loss of data, so the history may end early
@@ -27,7 +27,7 @@ _KEEPS: Final = (0.0, 0.0, 1 / 4, 3 / 4)
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """All inputs of a run; equal plans run equally.
+    """All inputs of a run; equal plans give equal runs.
 
     `to` has the first owner of each partition. `sizes` has the possible numbers of records of a
     fetch. `keeps` is the share of fetches after which workers write snapshots.

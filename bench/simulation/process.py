@@ -29,8 +29,8 @@ JOIN: Final = "join the group"
 COMMIT: Final = "commit"
 COMMITTED: Final = "committed"
 REST: Final = "put states at rest"
-# Effects that take a step of the scheduler: the sleeps of the snapshot writer and its work in
-# threads, and the end of a time limit. Work in other threads takes none.
+# Effects that take a step of the scheduler: sleeps of the snapshot writer, loading and writing a
+# snapshot in a thread, and the end of a time limit. Other work in threads takes no step.
 _EFFECTS: Final = {
     SLEEP: REST,
     TIME_LIMIT: "reach a time limit",

@@ -66,8 +66,10 @@ def violation_of(plan: Plan, disk: Disk) -> tuple[Violation | None, list[str]]:
 def shortest(seed: int, disk: Disk, kept: Kept | None = None) -> Found | None:
     """Return the seed's failure in a history as short as possible; None if it does not fail.
 
-    Leave out one or two faults or steps, and continue with the rest if it still fails, with any
-    violation. Repeat this. Try at most 600 histories.
+    Leave out one or two faults or steps. If the rest still fails, with the same or another
+    violation, continue with the rest. Repeat this. Try at most 600 histories.
+
+    With `kept`, run only the history of these steps and faults, and don't shorten it.
     """
     plan = draw_plan(seed)
     complete = tuple(range(len(plan.steps))), tuple(range(len(plan.faults)))

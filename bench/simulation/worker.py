@@ -20,7 +20,8 @@ from streams.worker.gaps import Gaps
 from streams.worker.runtime import Runtime
 from streams.worker.snapshot_writer import SnapshotWriter
 
-# 2 is no divisor of the broker's batches of 3 records, so reading a gap takes uneven chunks.
+# The broker's batches have 3 records, and a chunk has at most 2. So a worker that reads a gap gets
+# chunks of different sizes.
 _SETTINGS: Final = WorkerSettings.model_construct(chunk_records=2)
 _METRICS: Final = Metrics()  # shared by all workers and never read
 
@@ -36,7 +37,11 @@ class Client(Fencing, Protocol):
 
 
 class Worker(Runtime):
-    """A worker's runtime that checks that it sends a replay's outputs and open decisions again."""
+    """A worker's runtime that checks its own repeated sends.
+
+    After a replay, it must send the outputs of the replayed records again. When the timer is due,
+    it must send all open decisions again.
+    """
 
     def __init__(
         self,

@@ -80,9 +80,9 @@ class Sink:
     """A sink of one measurement.
 
     `service` names the environment of its process, `arguments` are the arguments of Python.
-    `begins` is the log event that precedes the first read. `expected` returns the right contents by
-    name, and `found` the actual contents by the same names. The bench calls both after the end of
-    the process.
+    `begins` is the log event that precedes the first read. `expected` returns the right figures by
+    name, for example the number of late sales. `found` returns the actual figures by the same
+    names. The bench calls both after the end of the process.
     """
 
     name: str
@@ -99,7 +99,8 @@ class Sink:
 def sinks(place: Place, connection: psycopg.Connection) -> tuple[Sink, ...]:
     """Return the sinks in the order of their runs.
 
-    The feed comes after the projector, because it starts at the projector's offsets.
+    The feed comes after the projector, because it starts at the offsets that the projector stores.
+    Before the feed starts, the bench sets these offsets to 0.
     """
     return (
         _archiver(place),
@@ -241,7 +242,8 @@ def _feed(place: Place, connection: psycopg.Connection) -> Sink:
         position=lambda _made: records(),
         expected=expected,
         found=found,
-        # The feed starts at the offsets of the read model. The projector has moved them to the end.
+        # The feed starts at the offsets of the read model. The projector has moved them to the end,
+        # so move them back.
         prepare=lambda: connection.execute(_FROM_THE_START),
     )
 

@@ -1,4 +1,4 @@
-"""One planted wrong row at a time: in the read model, in a worker's state, among the proposals.
+"""One wrong row at a time: in the read model, a changelog, a worker's state, or the proposals.
 
 The bench plants a wrong row, runs `verify`, and then restores the row. Before it restores the row,
 `is_there` returns True if the row was wrong the whole time. If a sale would replace the row, the

@@ -94,7 +94,10 @@ class Report:
 
     @property
     def exit_code(self) -> int:
-        """Return 1 if `verify` was wrong, 2 if a comparison is undecided, 0 otherwise."""
+        """Return 1 if `verify` was wrong, else 2 if a comparison is undecided, else 0.
+
+        Return 2 also if the rounds ended early.
+        """
         if self.at_rest == 1 or any(one.is_wrong for one in self.rounds):
             return 1
         is_open = self.problem is not None or any(one.is_undecided for one in self.rounds)
@@ -116,7 +119,10 @@ class Report:
         }
 
     def rows(self) -> list[tuple[object, ...]]:
-        """Return one table row per kind of wrong row, with the columns `COLUMNS`."""
+        """Return one table row for rounds without a wrong row, and one per kind of wrong row.
+
+        The rows have the columns `COLUMNS`.
+        """
         return [tuple(counts.values()) for counts in self.as_json()["kinds"].values()]
 
     def _counted(self, kind: str) -> dict[str, object]:

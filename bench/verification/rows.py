@@ -83,7 +83,7 @@ _PROPOSALS: Final = Counter(("app", "reorder_proposal"), "revision", "revision")
 def counter(connection: psycopg.Connection, which: Counter, key: str) -> Iterator[Planted]:
     """Add 1 to the column within the block. Yield the wrong row.
 
-    The row keeps its offset. The projector's next upsert of the key replaces the row.
+    The row's offset doesn't change. So the projector's next upsert of the key replaces the row.
     """
     found = connection.execute(which.change(), {"key": key}).fetchone()
     if found is None:
@@ -111,7 +111,7 @@ def undecided_need(connection: psycopg.Connection, keys: Sequence[str]) -> str:
 
 @contextmanager
 def proposal(connection: psycopg.Connection, key: str) -> Iterator[Planted]:
-    """Give the proposal of an open need another id within the block. So the need has no proposal.
+    """Within the block, give an open need's proposal another id, so that the need has none.
 
     The new id belongs to an earlier generation. When a worker sends the open need again, the
     actuator writes its proposal again, which supersedes the renamed row.

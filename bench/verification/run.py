@@ -88,7 +88,10 @@ def _compared(target: Target, kind: str, number: int, repaired: int) -> Round:
 
 
 def _named(answer: VerifyReport | BehindReport) -> frozenset[str]:
-    """Return keys that differ or lack a need or proposal, and keys or need ids with duplicates."""
+    """Return the key of each reported problem, or the need's id if the problem has no key.
+
+    A problem is a different level or window, or a missing or duplicate need or proposal.
+    """
     if isinstance(answer, BehindReport):
         return frozenset()
     found = [*answer.keys, *answer.windows, *answer.reorders.missing, *answer.reorders.duplicates]

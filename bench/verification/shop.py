@@ -43,8 +43,8 @@ SELECT %(location)s, %(run)s || '-' || n, %(location)s || '|' || sku, %(location
     clock_timestamp()
 FROM unnest(%(skus)s::text[]) WITH ORDINALITY line (sku, n)
 """
-# An order line that is confirmed right after its insert: `verify` must also handle the old values
-# of changed rows in flight.
+# Each order line is inserted, and then confirmed at once. So some changed rows in flight have older
+# values, which `verify` must handle, too.
 _ORDER: Final = """
 INSERT INTO retail.purchase_order_line (inv_key, location, sku, order_ref, supplier, status,
     ordered_units, ordered_at)

@@ -108,7 +108,7 @@ def worker_state(target: Target, sku: str) -> Iterator[Planted]:
 
 
 def _restore(target: Target, sku: str, *, units: int, surplus: int) -> None:
-    """Make the key's worker restore a level with `units` more; check that it uses this level.
+    """Make the key's worker restore a level with `units` more on hand; check that it did so.
 
     The bench writes the record and kills the worker at once. A worker that stops normally
     writes a snapshot of its memory. Then its next start would read only later records.
@@ -160,7 +160,8 @@ def _changed(content: bytes, units: int) -> bytes:
 def _newest(settings: Connections, topic: str, key: str, prefix: bytes) -> tuple[bytes, bytes]:
     """Return record key and value of the newest record of the item `key` that has a value.
 
-    Its record key is `prefix`, or begins with it if `prefix` ends with `@` (a window row).
+    Only records whose record key is `prefix` count. If `prefix` ends with `@`, all records whose
+    record key begins with `prefix` count: the window rows of the item.
     """
     newest: tuple[bytes, bytes] | None = None
     for message in _after(settings, topic, partition_of(key.encode(), settings.partitions), None):

@@ -22,7 +22,7 @@ class Case:
 
 
 def cases(retailer: Retailer) -> list[Case]:
-    """Return every page to measure. Sorted stock lists are those of the store with most items."""
+    """Return every page to measure. The sorted stock lists show the store with most items."""
     store = max(retailer.stores, key=lambda one: one.items)
     product = ranged(retailer, store)
     item = f"/items/{store.code}/{quote(product.code)}"

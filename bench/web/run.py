@@ -222,8 +222,8 @@ def _measured(
 ) -> tuple[Page, ...]:
     """Request each page once a round, every second round in reverse order; return the figures.
 
-    So a busy minute of the machine affects more than one page. Before the first round, each page is
-    requested once without a measurement.
+    The changing order spreads the effect of a busy minute over several pages. Before the first
+    round, each page is requested once without a measurement.
     """
     found: dict[str, list[Answer]] = {case.name: [] for case in wanted}
     for case in wanted:

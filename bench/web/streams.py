@@ -62,7 +62,10 @@ class _Stream:
         return time.perf_counter()
 
     def _end(self) -> str:
-        """Return the first line of the response, and the last event of a stream that ended."""
+        """Return the first line of the response of a stream that ended.
+
+        After a status 200, add the last 200 bytes that arrived.
+        """
         status = self._status.decode(errors="replace") or "no response"
         if _OK not in self._status:
             return status

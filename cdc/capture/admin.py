@@ -273,7 +273,7 @@ def delete_group(bootstrap: str, group: str, *, within_s: float = _TIMEOUT_S) ->
         KafkaException: the group still has members (NON_EMPTY_GROUP), or the broker can't delete
             it.
     """
-    client = admin_client(bootstrap)  # without this reference, the freed client gets no answer
+    client = admin_client(bootstrap)  # without this name, Python frees the client before the answer
     deadline = time.monotonic() + within_s
     while True:
         try:

@@ -232,7 +232,7 @@ class ConnectClient:
 
 
 def client_of(variables: Mapping[str, str], *, timeout_s: float) -> ConnectClient:
-    """Return a client for `INVENTORY_CONNECT_URL` and `INVENTORY_CONNECT_PASSWORD`."""
+    """Return a client with the URL and password of the `INVENTORY_CONNECT_*` variables."""
     password = variables.get("INVENTORY_CONNECT_PASSWORD", "")
     return ConnectClient(variables["INVENTORY_CONNECT_URL"], password, timeout_s=timeout_s)
 

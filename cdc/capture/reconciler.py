@@ -6,9 +6,9 @@ missing or differs from its definition, resumes one that was paused or stopped, 
 failed task. Connect keeps the offsets of a deleted connector, so a new registration loses no
 change.
 
-If publication, replica identity or slot are damaged, the process stops the connector. Otherwise
-changes would be missing from the log without any error. Pages and `inventory status` report the
-stop.
+If publication, replica identity or slot are damaged, the process stops the connector. A connector
+that continued would leave changes out of the log without any error. Pages and `inventory status`
+report the stop.
 """
 
 import os

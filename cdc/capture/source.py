@@ -149,7 +149,7 @@ def store_publication(connection: Connection) -> None:
 
 
 def clear_publication(connection: Connection) -> None:
-    """Delete the stored ids of the publication and a request for a pause.
+    """Delete the stored ids of the publication, and also a person's request for a pause.
 
     Call this before a new source log begins.
     """

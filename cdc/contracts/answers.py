@@ -1,4 +1,4 @@
-"""The versioned documents of the workers' HTTP answers.
+"""The workers' HTTP answers: JSON objects with a schema version.
 
 The kind of an answer names its JSON schema. For example, `answer_key` has the schema
 `schemas/answer_key.v1.json`. Readers accept only the versions that they know.
@@ -41,7 +41,7 @@ ADDRESSES: Final[Mapping[str, str]] = {
 
 
 def versioned(kind: str, document: Document) -> Document:
-    """Return the document with the version of `kind` that this code writes."""
+    """Return the document with the field `schema`: the newest version of the schema `kind`."""
     return {"schema": known(kind)[-1], **document}
 
 

@@ -28,10 +28,10 @@ class NotADecision(UnreadableRecord):
 
 @value
 class DecisionContext:
-    """The key of a decision (a need or a price proposal), and the state that it follows from.
+    """The key of a decision (a need or a price proposal), and the position of the key's state.
 
-    `origin` is the position in `stock.events` of the last record that this state includes.
-    `as_of_us` is the partition's as-of time in µs since 1970 UTC.
+    `origin` is this position: generation, partition and offset in `stock.events` of the last record
+    that the state includes. `as_of_us` is the partition's as-of time in µs since 1970 UTC.
     """
 
     inv_key: str

@@ -53,7 +53,7 @@ def fold_history(lines: Iterable[str], *, every: int | None = None) -> Iterator[
 
 
 def state_document(state: KeyState) -> dict[str, Any]:
-    """Return one key's state as the JSON object of the output lines, for example with `on_hand`."""
+    """Return a key's state as the JSON object in the field `state` of an output line."""
     stock, episode = state.stock, state.episode
     demand = state.demand
     rate, mad = _rate_and_mad(state)

@@ -75,8 +75,8 @@ RULES: Final[Mapping[str, Rule]] = {
 class Form:
     """The form of one command: its words, such as `backfill run`, and the names of its arguments.
 
-    `positions` are positional arguments. `options` are written as `--name=value`, `switches` as
-    `--name`. A request must have all arguments in `positions` and all options in `required`.
+    `positions` are positional arguments. `required` and `options` are written as `--name=value`,
+    `switches` as `--name`. A request must have all arguments in `positions` and `required`.
     """
 
     words: tuple[str, ...]

@@ -65,9 +65,10 @@ class Late:
 
 
 def truncated(content: bytes | None, detail: str) -> tuple[bytes | None, str]:
-    """Return a rejected record's bytes, cut to `MOST_BYTES`, and `detail`, the text for people.
+    """Return `content`, cut to `MOST_BYTES`, and the text `detail` for people.
 
-    If the bytes were cut, the text also states their original length.
+    `content` is the value of a rejected record. If it was cut, the returned text also has its
+    original length.
     """
     if content is None or len(content) <= MOST_BYTES:
         return content, detail

@@ -38,8 +38,8 @@ T = TypeVar("T")
 def window_key(inv_key: InvKey, start_us: int) -> bytes:
     """Return the record key of one window row: `LOCATION|SKU@start_us`.
 
-    Writers set the record's partition to that of the level, because the hash of this key may give
-    another partition.
+    Writers put the record into the partition of the item's level. They set the partition
+    explicitly, because the hash of this record key may give another one.
     """
     return f"{inv_key}@{start_us}".encode()
 

@@ -1,7 +1,7 @@
 """Functions that turn a key's state into documents: dictionaries of names and plain values.
 
-The code lists names in alphabetical order, because `canonical` then takes less than half the time
-to sort them.
+Most functions list the names in alphabetical order, because `canonical` then takes less than half
+the time to sort them.
 """
 
 from collections.abc import Callable

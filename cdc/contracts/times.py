@@ -25,5 +25,5 @@ def time_text(at_us: int) -> str:
 
 
 def with_times(detail: str) -> str:
-    """Return a rejected record's `detail`, with each time of 16 digits (µs) as text in UTC."""
+    """Return a rejected record's `detail`, with each 16-digit time (µs) replaced by UTC text."""
     return _TIME_US.sub(lambda found: f"{time_text(int(found[0]))} UTC", detail)

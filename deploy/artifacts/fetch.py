@@ -89,7 +89,7 @@ def _move_into_place(scratch: Path, target: Path) -> None:
     try:
         staged.rename(target)
     except OSError:
-        # Another process has created the directory meanwhile. That one is complete and verified.
+        # Another process has created the directory meanwhile. Its files are complete and verified.
         shutil.rmtree(staged)
         if not target.is_dir():
             raise

@@ -45,7 +45,8 @@ class Program:
 JAVA: Final = Program("java", "openjdk-17-jre-headless", "runs the broker and Connect")
 MAVEN: Final = Program("mvn", "maven", "downloads the broker, Connect and Debezium")
 CHROMIUM: Final = Program("chromium", "chromium", "shows pages while their delay is measured")
-# Without windows, toolbars and extensions. It needs about half of the CPU time of `chromium`.
+# A Chromium without windows, toolbars and extensions. It needs about half of the CPU time of
+# `chromium`.
 HEADLESS: Final = Program(
     "chromium-headless-shell",
     "chromium-headless-shell",
@@ -56,7 +57,7 @@ SETPRIV: Final = Program("setpriv", "util-linux", "ends child processes when the
 
 
 def find(program: Program) -> str | None:
-    """Return the path of `program`, else of the one that is used instead, else None.
+    """Return the path of `program`, else the path of its replacement (`instead`), else None.
 
     For Java, the program in `JAVA_HOME` takes precedence.
     """
@@ -70,8 +71,8 @@ def require(program: Program) -> str:
     """Return the path of `program`. If it is missing, install it with apt-get, which needs root.
 
     Raises:
-        MissingPrerequisite: the program is missing and could not be installed, and no other program
-        is there instead.
+        MissingPrerequisite: the program is missing and could not be installed, and its replacement
+        is missing, too.
     """
     found = find(program)
     is_there = found is not None and Path(found).name != program.instead

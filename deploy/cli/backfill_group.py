@@ -16,7 +16,7 @@ PANELS: Final[Mapping[str, tuple[str, ...]]] = {
     "Proof": ("verify", "prove"),
     "Questions": ("simulate", "tables"),
 }
-RELEASED_S: Final = 20.0  # until an archiver has written its buffer and released its lock
+RELEASED_S: Final = 20.0  # longest wait for an archiver to write its buffer and release its lock
 _PANEL_OF: Final = {name: panel for panel, names in PANELS.items() for name in names}
 
 

@@ -213,9 +213,11 @@ def refuse_other_project(code: Path | None) -> None:
 
 
 def use_archive(named: str) -> str:
-    """Make this process and its children read the archive `named`, or else `INVENTORY_ARCHIVE`.
+    """Make this process and its children read the archive `named`.
 
-    Return the archive's URL or absolute path, or "" for the stack's own archive.
+    If `named` is empty, they read the archive in `INVENTORY_ARCHIVE`. If that is empty, too, they
+    read the stack's own archive. Return the archive's URL or absolute path, or "" for the stack's
+    own archive.
 
     Raises:
         NoArchive: the URL has credentials or options. The message doesn't contain the URL.
@@ -234,7 +236,7 @@ def use_archive(named: str) -> str:
 
 
 def settings_for(until: str | None, archive: str = "") -> "Connections":
-    """Return the settings, with the address of a broker if a stack runs here.
+    """Return the settings, with a broker's address if a stack runs and no archive is named.
 
     A command needs the broker only if `until` is None, which means all committed records. A named
     archive needs no broker, because no command adds records to it.

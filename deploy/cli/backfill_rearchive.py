@@ -108,7 +108,10 @@ def _moved(archive: Path, *, yes: bool) -> Path:
 
 
 def _refuse_truncated(settings: "Connections") -> None:
-    """Raise `StackError` if a stack runs whose topic `stock.events` lacks its first records."""
+    """Raise `StackError` if a running stack's `stock.events` lacks its first records.
+
+    Raise it also if the topic can't be read.
+    """
     if not settings.kafka_bootstrap:
         return
     from confluent_kafka import KafkaException  # noqa: PLC0415 -- loads the Kafka client
@@ -133,7 +136,7 @@ def _refuse_truncated(settings: "Connections") -> None:
 def _read(former: Path) -> "list[FormerPartition]":
     """Read all files of a former archive.
 
-    Return the number and the digest of the records of each partition. A large archive takes
+    Return each partition's number of records and the digest of its records. A large archive takes
     minutes.
     """
     from analytics.archive.former import former_partitions  # noqa: PLC0415 -- loads the format

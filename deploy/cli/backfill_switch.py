@@ -145,7 +145,7 @@ def rollback(
 
 
 def _refuse_deciding(settings: "Connections", number: int) -> int:
-    """Return the deciding revision, after checks that `number` is another revision.
+    """Check that `number` isn't the deciding revision. Return the deciding revision.
 
     Raises:
         StackError: `number` decides already, the workers of this stack run it, or no revision

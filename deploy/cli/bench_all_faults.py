@@ -93,10 +93,10 @@ def _no_other_disk(scratch_disk: scratch.ScratchDirectory) -> str:
 
 
 def _outcomes(stack: "StackUnderTest", faults: "tuple[Fault, ...]") -> "Iterator[Outcome]":
-    """Yield the outcome of each fault, then that of a search for secrets in files and pages.
+    """Yield the outcome of each fault. Last, yield the outcome of a search for secrets.
 
-    If a check fails after a fault and the stack still has problems, start a new stack for the next
-    fault.
+    The search reads files and pages of the stack. If a check fails after a fault and the stack
+    still has problems, start a new stack for the next fault.
     """
     from bench.faults import every_fault  # noqa: PLC0415 -- loads clients
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from bench.pipeline import Plan
     from bench.screen import Screen
 
-MOST_IN_BASKET: Final = 50  # rows of the open page, each once in a basket
+MOST_IN_BASKET: Final = 50  # rows of the open page; a basket has each row at most once
 
 Rates = Annotated[
     str, typer.Option(help="Sale lines a second, separated by commas; a round for each number.")
@@ -92,7 +92,7 @@ def _broker_directory() -> Path | None:
 
 
 def _screen(pages: int) -> "Screen | None":
-    """Return the access to the demo's stock page in a browser.
+    """Return the page to measure: the demo's stock page, with an account and a browser.
 
     If the browser or the demo is missing, print the reason and return None.
     """

@@ -1,4 +1,4 @@
-"""`inventory bench rebalance`: stop, restart and add workers of the stack of INVENTORY_HOME."""
+"""`inventory bench rebalance`: stop, restart and add workers of the running stack."""
 
 from typing import TYPE_CHECKING, Annotated, Final
 

@@ -66,7 +66,7 @@ def bench_verify(
 
 
 class Owners(RunningHome):
-    """The running stack of a home. It also finds the worker that owns a partition."""
+    """The running stack of a home, with a method that finds the worker of a partition."""
 
     def pid_of_owner(self, partition: int) -> int | None:
         """Return the pid of the worker that serves the partition, or None while no worker does."""

@@ -59,7 +59,7 @@ def _database() -> Iterator["Server"]:
     from deploy.peers import services  # noqa: PLC0415 -- only this command needs it
     from deploy.stack.context import Options  # noqa: PLC0415 -- as above
 
-    options = Options(demo=True)  # a demo asks for no second factor
+    options = Options(demo=True)  # so that the login needs no second factor
     with (
         services.scratch_context("inventory-web-", options, with_broker=False) as context,
         services.migrated_database(context),

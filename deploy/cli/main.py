@@ -161,9 +161,10 @@ def _message_and_repair(error: Exception) -> tuple[str, str]:
 
 
 def _expected() -> tuple[type[Exception], ...]:
-    """Return the expected types of errors, as far as their modules are imported.
+    """Return the error classes whose message is printed without a traceback.
 
-    The message of such an error is written for the person who ran the command.
+    Such a message is written for the person who ran the command. Classes of modules that are not
+    imported are left out, because no code can have raised them.
     """
     found: list[type[Exception]] = [*_EXPECTED]
     for module, name in (

@@ -88,10 +88,10 @@ def _choices(known: Sequence[str]) -> str:
 
 
 def interpreter(python: str) -> str:
-    """Return the Python interpreter to start: `python`, or this process's if `python` is empty.
+    """Return the Python interpreter to start: `python`, or that of this process if it is empty.
 
-    The result is absolute, unless `python` is a name to find on PATH: the interpreter starts in the
-    directory of another source tree.
+    A path becomes absolute, because the interpreter starts in the directory of another source tree.
+    A name without a slash stays unchanged, and is looked up on PATH.
     """
     if not python:
         return sys.executable

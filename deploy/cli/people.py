@@ -313,7 +313,7 @@ def _typed_password(name: str) -> str:
 
 
 def _refuse_address(url: str) -> None:
-    """Raise `StackError` if the address of the pages is given, but names no server."""
+    """Raise `StackError` if `url` is neither empty nor an address like `https://shop.example`."""
     try:
         parts = urlsplit(url)
     except ValueError:

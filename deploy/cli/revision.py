@@ -115,7 +115,8 @@ def start(
 def _kept_if_deciding(error: StackError, number: int) -> StackError:
     """Return `error`, but with another repair if revision `number` decides.
 
-    The repair in `error` deletes the state of the revision, which a deciding revision still needs.
+    The repair in `error` deletes the state of the revision. The deciding revision still needs its
+    state.
     """
     from deploy.revisions.promote import active  # noqa: PLC0415 -- opens a connection
 

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def show_switch(settings: Any, request: "SwitchRequest", *, json: bool) -> None:  # noqa: ANN401 -- its class is late
-    """Make the requested revision the deciding one, and print the comparison before the switch."""
+    """Compare the requested revision with the deciding one, switch, and print the comparison."""
     from deploy.revisions.promote import promote as switch  # noqa: PLC0415 -- reads topics
 
     found = switch(settings, request, report=output.errors.print)

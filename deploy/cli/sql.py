@@ -69,9 +69,9 @@ def sql(
 ) -> None:
     """Run a read-only query on the stack's Postgres, or with --history on archive and runs.
 
-    Without a statement, question or --history, the command prints the read-only URL of Postgres. It
-    contains the path of a password file instead of the password. --history needs no running stack.
-    docs/reference/history-tables.md lists its tables.
+    Without a statement, question or --history, the command prints the read-only URL of Postgres.
+    The URL contains the path of a password file instead of the password. --history needs no running
+    stack; docs/reference/history-tables.md lists its tables.
     """
     form = _form(as_csv=as_csv, json=json, parquet=parquet)
     if history or question or questions:

@@ -32,7 +32,7 @@ class Source:
 
     `run` may be `none`: then only the log is read. `whole_archive` adds the records after the run's
     end. `diff` is a directory that `backfill diff --out` has written. `out` is the directory for
-    the tables. None is the default directory.
+    the tables, or None for the default directory.
     """
 
     run: str
@@ -109,7 +109,11 @@ def session(source: Source) -> Iterator[tuple[DuckHistory, History]]:
 
 @contextmanager
 def refusals() -> Iterator[None]:
-    """Replace an error of the block by a `StackError` with its message and the next step."""
+    """Replace a `QueryRefused` or `Damage` of the block by a `StackError`.
+
+    The message of the `StackError` has the original problem. Its repair is the next step that the
+    original error names.
+    """
     try:
         yield
     except QueryRefused as error:
@@ -121,7 +125,10 @@ def refusals() -> Iterator[None]:
 
 
 def written(group: str, done: int, missing: int) -> None:
-    """Print the progress of writing tables: `done` of `missing` partitions are written."""
+    """Print the progress of writing the tables of `group`.
+
+    `missing` is the number of partitions to write, and `done` the number already written.
+    """
     partitions = counted_text(missing, "partition")
     output.errors.print(f"tables of the {group}: {done} of {partitions} written")
 

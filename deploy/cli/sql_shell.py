@@ -71,7 +71,10 @@ class Shell:
             yield "\n".join(waiting).strip()
 
     def _lines(self, waiting: list[str]) -> Iterator[str]:
-        """Yield the lines of input. Ctrl-C empties `waiting`, which has an incomplete statement."""
+        """Yield the lines of input.
+
+        `waiting` has the earlier lines of an incomplete statement. Ctrl-C empties it.
+        """
         if not sys.stdin.isatty():
             yield from (line.rstrip("\n") for line in sys.stdin)
             return
@@ -127,5 +130,5 @@ def _schema(name: str) -> None:
 
 
 def _plain(text: str) -> str:
-    """Return a text of the table descriptions without Markdown's backticks and backslashes."""
+    """Return `text` without Markdown's backticks, and without its backslashes before `|`."""
     return text.replace("`", "").replace("\\|", "|")

@@ -122,7 +122,7 @@ def up(
 
 
 def _refuse_start_options(home: Home, current: Runtime, options: Options) -> None:
-    """Raise `StackError` if `options` request a service or demo data that the stack lacks."""
+    """Raise `StackError` if `options` request a service or demo data that a running stack lacks."""
     lacking = sorted({*options.only} - {*STEPS} - current.services.keys())
     lacking += ["the demo retailer"] if options.seed_data == "demo" and not home.has_demo() else []
     if lacking:

@@ -98,7 +98,7 @@ def process(name: str, module: str) -> dict[str, Any]:
 def setup() -> dict[str, Any]:
     """Return the one-shot service that creates database, topics and connector.
 
-    Its definition also says how to build the image that all services use.
+    Its definition also has the build of the image that all services use.
     """
     roles = ("postgres", *ROLES)
     service = _application(

@@ -19,7 +19,7 @@ from deploy.stack.observe import StackState
 from deploy.stack.runtime import UP
 
 _LIMIT_S: Final = 20.0
-# An error's class is from a package: this maps the package to the service that didn't answer.
+# Map from the package that defines an error's class to the service that didn't answer.
 _SERVICE_OF_PACKAGE: Final = {"psycopg": "postgres", "httpx": "connect", "cimpl": "kafka"}
 
 Check = Callable[[Home], Row]

@@ -1,7 +1,8 @@
 """Every failure that `doctor` and `status` can report: the name of its row, and its repair command.
 
-The table is complete, because `row_of` makes every row that is not ok. `tests/house/test_repairs`
-compares the table with the tests that cause each failure and run its command.
+The table is complete, because only `row_of` makes rows that are not ok, and it takes members of
+`Failure`. `tests/house/test_repairs` compares the table with the tests that cause each failure and
+run its command.
 """
 
 from dataclasses import dataclass
@@ -37,7 +38,7 @@ class Failure(Enum):
     """One kind of failure that a check can find."""
 
     STACK_DOWN = Entry("stack", UP, "warning")
-    START_FAILED = Entry("stack", "{repair}", "warning")  # the repair of the error at the start
+    START_FAILED = Entry("stack", "{repair}", "warning")  # from the error that ended the start
     # The machine.
     OTHER_PYTHON = Entry("python", _PYTHON)
     NO_JAVA = Entry("java", "{repair}")
@@ -55,11 +56,11 @@ class Failure(Enum):
     NO_ANSWER = Entry("{name}", "{restart}")  # restarts the service that did not answer
     SUPERVISOR_AWAY = Entry("services", RESTART_ALL)
     SERVICE_DOWN = Entry("services", "inventory restart {service}")
-    SERVICE_HALTED = Entry("services", "{repair}")  # the repair of WORKER_HALTED
+    SERVICE_HALTED = Entry("services", "{repair}")  # the same repair as for WORKER_HALTED
     SERVICE_PAUSED = Entry("services", "inventory workers start {service}")
     HALF_REBUILT = Entry("services", REBUILD)
     SERVICE_STARTS = Entry("services", UP, "warning")  # `up` returns when the service is ready
-    WORKER_HALTED = Entry("workers", "{repair}")  # the repair in the log or of the exit code
+    WORKER_HALTED = Entry("workers", "{repair}")  # from the log, or from the exit code
     OTHER_WAL_LEVEL = Entry("wal_level", RESTART_ALL)
     LOST_SLOT = Entry("slot", CAPTURE_AGAIN)
     IDLE_SLOT = Entry("slot", RESUME)

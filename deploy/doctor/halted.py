@@ -1,7 +1,8 @@
-"""Services that end repeatedly, each with the reason of its last end and the repair.
+"""Services whose process exits repeatedly, each with the reason of its last exit and the repair.
 
-The supervisor restarts such a service each time. So its state may be "running" between two ends.
-The reason comes from the newest log line about that end and, for a worker, from its exit code.
+The supervisor restarts the process each time. So the service's state may be "running" between two
+exits. The reason comes from the newest log line about the last exit. For a worker, it also comes
+from the exit code.
 """
 
 import time
@@ -23,12 +24,12 @@ _REQUESTED_STATES: Final = (
     "paused",
     "stopping",
     "starting",
-)  # a command or a start has caused these states, not a crash
+)  # caused by a command or by the start of the stack, not by a crash
 
 
 @dataclass(frozen=True, slots=True)
 class Halted:
-    """A service, the reason of its last end, and the repair."""
+    """A service, the reason of its last exit, and the repair."""
 
     service: str
     reason: str

@@ -118,7 +118,7 @@ def settings(home: Home) -> Row:
 def _opened(home: Home, where: Path) -> str:
     """Return a command after which this account can write to the home.
 
-    A missing home is an exception: then the command starts a stack in another home.
+    If the home doesn't exist, return instead a command that starts a stack in another home.
     """
     if not home.path.exists():
         own = shlex.quote(str(Path.home() / ".retail-inventory"))

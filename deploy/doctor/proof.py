@@ -9,7 +9,7 @@ from deploy.doctor.row import Row, ok
 from deploy.stack.home import Home
 from inventory.explain.formatting import counted_text
 
-OLDEST: Final = timedelta(hours=36)  # between one and two days: one nightly proof is missing
+OLDEST: Final = timedelta(hours=36)  # an older proof means that the last nightly proof is missing
 # The prover's heartbeat row has two values. `hour` is the hour of the nightly proof, or null if
 # proofs are off. `last_us` is the time of the newest proof, or of the creation of `app.proof`.
 _NEWEST: Final[LiteralString] = """

@@ -13,9 +13,9 @@ _COMMENT: Final = re.compile(r"(?:^|  )#")
 
 
 def joined(commands: Iterable[str]) -> str:
-    """Return the commands as one line without duplicates. Their comments are at its end.
+    """Return the commands as one line without duplicates, with all comments at the end of the line.
 
-    The shell would take everything after a comment as a part of the comment, also a second command.
+    A shell takes everything after `#` as a comment, so it would ignore a second command there.
     """
     parts = [(*_COMMENT.split(command, maxsplit=1), "")[:2] for command in dict.fromkeys(commands)]
     line = " ; ".join(dict.fromkeys(words.strip() for words, _ in parts if words.strip()))

@@ -58,7 +58,8 @@ def services(home: Home, seen: StackState) -> Row:
 def workers(home: Home) -> Row:
     """Report each service that ends again and again, with its repair.
 
-    A restart doesn't help such a service, so its row is a failure even between two ends.
+    A restart doesn't help such a service. So its row is a failure even while the service runs
+    between two exits.
     """
     found = halted(home)
     told = "; ".join(each.description for each in found)
@@ -105,11 +106,11 @@ def topics(home: Home) -> Row:
 
 
 def _kind_of(drift: Drift) -> Failure:
-    """Return the failure whose repair corrects `drift`, a setting of a topic that differs."""
+    """Return the failure whose repair corrects `drift`: a topic's setting that isn't as defined."""
     is_missing = drift.setting == "topic"
     if not is_missing and drift.setting != "partitions":
         return Failure.TOPIC_DIFFERS
-    # A wrong number of partitions stays at a start, so these topics must be created again.
+    # A start doesn't correct a number of partitions, so such a topic must be created again.
     if drift.topic in CHANGELOGS:
         return Failure.CHANGELOG_DIFFERS
     # A start creates a missing output topic again. A source topic needs a new generation.
@@ -152,9 +153,9 @@ def lag(home: Home) -> Row:
 def _restart_of(home: Home, name: str) -> str:
     """Return the command that restarts the service `name`.
 
-    The name of the workers' group stands for all workers. If the stack has no such service, the
-    command starts all services. A restart doesn't help a reader that is only busy, but
-    delays it.
+    If `name` is the workers' group, the command restarts all workers. If the stack has no such
+    service, the command restarts the whole stack. If a reader is only busy, a restart delays it
+    further.
     """
     services = read_runtime(home).services
     if name == APP_ID and any(each.startswith(WORKER_PREFIX) for each in services):

@@ -25,7 +25,7 @@ def search(home: Home, needles: Needles, below: Path) -> Iterator[tuple[str, str
 
     `below` is the directory to search: the home, or a directory in it. The files in `KEPT` may
     contain secrets, so they are not searched. If other accounts can read such a file, yield
-    "all" and a text that states this.
+    "all" in place of a secret's name, and a message in place of the path.
     """
     for path in sorted(below.rglob("*")):
         name = path.relative_to(home.path).as_posix()

@@ -25,7 +25,11 @@ def secrets_of(home: Home) -> dict[str, str]:
 
 
 def needles_of(secrets: Mapping[str, str]) -> Needles:
-    """Return the forms of each secret: its bytes, base64 at three alignments, hexadecimal."""
+    """Return the forms of each secret: its bytes, hexadecimal, and base64 at three alignments.
+
+    Base64 encodes groups of three bytes. A secret may begin at each of the three positions in a
+    group, and each position gives another text.
+    """
     return {name: tuple(_forms(secret.encode())) for name, secret in secrets.items()}
 
 

@@ -9,7 +9,8 @@ from deploy.stack.home import Home
 from deploy.stack.runtime import read_runtime
 from deploy.stack.service_variables import service_variables
 
-# Variables that contain a secret, without their prefix, and the secret's name in `secrets.json`.
+# Map from a variable that contains a secret to the secret's name in `secrets.json`. The variables
+# have no prefix `INVENTORY_` here.
 _OF_VARIABLES: Final = {
     "QUERY_TOKEN": "query_token",
     "SECRET_KEY": "secret_key",

@@ -29,9 +29,10 @@ Progress = Callable[[str], None]
 
 @dataclass(slots=True)
 class Environments:
-    """The start of the command line of each environment, or the reason why it is missing.
+    """Environments that exist, and the reasons why the others are missing.
 
-    An environment is in `launchers` or in `missing`, by its name.
+    `launchers` maps the name of an environment to the first words of its command line. `missing`
+    maps the name to the reason.
     """
 
     launchers: dict[str, Sequence[str]] = field(default_factory=dict)

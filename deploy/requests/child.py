@@ -19,8 +19,8 @@ MOST_BYTES_OF: Final = {COMPARE: 64_000_000}
 _LINES: Final = 12
 _DAY_S: Final = 86_400.0
 _SHORT_S: Final = 600.0
-# Longest run time, in seconds. A person waits for the results of these kinds. All others may take a
-# day.
+# Longest run time in seconds, by kind of request. A person waits for the results of these kinds.
+# All other kinds may take a day.
 LIMIT_S: Final = {EXPLAIN: _SHORT_S, QUESTION: _SHORT_S, QUERY: _SHORT_S}
 _PLAIN: Final = {"NO_COLOR": "1", "TERM": "dumb"}
 

@@ -24,7 +24,7 @@ from cdc.contracts.history_requests import (
 )
 from cdc.settings import Connections
 
-MOST_ROWS: Final = 10_000  # of each kind in a result; `backfill diff --out` writes all rows
+MOST_ROWS: Final = 10_000  # rows of each kind in a result; `backfill diff --out` writes all
 ROUNDS: Final = 3
 _CLI: Final = (sys.executable, "-m", "deploy.cli.main")
 _GROUPED: Final = ("--by=store", "--by=supplier", "--by=reason", "--by=week")

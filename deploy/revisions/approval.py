@@ -89,7 +89,7 @@ class Approval:
     growth: int = 0
 
     def as_json(self) -> Mapping[str, object]:
-        """Return the fields of the approval that the record of a switch keeps."""
+        """Return the fields of this approval that are stored in the record of a switch."""
         return {
             "digest": self.digest,
             "requested_by": self.requested_by,
@@ -140,8 +140,8 @@ def approval_of(connection: Connection, digest: str, *, former: int, revision: i
 def refuse_other_review(connection: Connection, revision: int, code: str) -> None:
     """Raise `StackError` if a review of this revision is for rules with another hash than `code`.
 
-    `code` is the hash of the rules to publish. Only waiting and approved reviews count. One
-    revision number can't stand for two sets of rules.
+    `code` is the hash of the rules to publish. Only waiting and approved reviews count. Two
+    sets of rules can't have the same revision number.
     """
     found = connection.execute(_OTHER_CODE, (revision, code)).fetchone()
     if found is not None:
@@ -178,8 +178,8 @@ def refuse_unapproved(
 ) -> None:
     """Raise `StackError` if more unapproved keys differ than the approval's growth allows.
 
-    Before that, record that the approval lapses. Without an approval no key may differ. `by` is the
-    name of the person who switches.
+    In this case, first record that the approval lapses. Without an approval no key may differ. `by`
+    is the name of the person who switches.
     """
     known = frozenset[tuple[str, str]]() if approval is None else approval.keys
     accepted = 0 if approval is None else approval.growth

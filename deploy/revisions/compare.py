@@ -19,7 +19,7 @@ from deploy.revisions.progress import Progress, no_report
 ONLY_FORMER: Final = "only_former"
 ONLY_NEW: Final = "only_new"
 CHANGED: Final = "changed"
-EXPLANATION: Final = "explanation"  # equal decisions, whose terms, levels or flags differ
+EXPLANATION: Final = "explanation"  # equal decisions, but other terms, levels or flags
 _SHOWN: Final = ("id", "status", "quantity_units", "new_minor")
 
 
@@ -61,7 +61,7 @@ class Comparison:
     explained: int = 0
 
     def counts(self) -> dict[str, int]:
-        """Return the number of keys by result, with the names of the printed report."""
+        """Return a map from result, as the printed report names it, to the number of keys."""
         by_way = [difference.how for difference in self.differences]
         ways = {how: by_way.count(how) for how in (ONLY_FORMER, ONLY_NEW, CHANGED)}
         return {
@@ -163,7 +163,7 @@ def _confirmed(
 
 
 def _different_decisions(former: Decisions, fresh: Decisions) -> list[Difference]:
-    """Return the differences, without the keys of which only the explanation differs."""
+    """Return the differences, except those in which only the explanation differs."""
     return [one for one in _differences(former, fresh) if one.how != EXPLANATION]
 
 

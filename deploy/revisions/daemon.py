@@ -46,10 +46,7 @@ def supervise(home: Home, revision: int, tree: Path, python: str, workers: int) 
 
 
 def _environment(home: Home, ports: dict[str, int]) -> dict[str, str]:
-    """Return the variables of the stack's own workers, with the URLs of the shadow's workers.
-
-    These URLs replace those of the stack's workers.
-    """
+    """Return the variables of the stack's own workers, but with the shadow's worker URLs."""
     urls = ",".join(f"http://{HOST}:{port}" for port in ports.values())
     of_workers = {n: text for n, text in environment_of(home).items() if n in WORKER.variables}
     return of_workers | {"INVENTORY_WORKER_URLS": urls}
@@ -63,7 +60,7 @@ def _worker(environment: dict[str, str], name: str, port: int, tree: Path, pytho
         name=name,
         command=(python, "-m", WORKER_MODULE),
         environment=inherited | {"PYTHONUNBUFFERED": "1"} | environment | mine,
-        directory=tree,  # `-m` puts it first on the path, so the worker runs this tree's code
+        directory=tree,  # with `-m`, Python imports from here first, so it runs this tree's code
         ready=lambda _pid: http_ok(f"{url}/readyz"),
         alive=lambda _pid: http_ok(f"{url}/livez"),
         stop_rank=0,

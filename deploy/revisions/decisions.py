@@ -75,7 +75,7 @@ class Decisions:
         }
 
     def pending(self) -> tuple[list[ReorderEvent], list[PriceEvent]]:
-        """Return every need and every price proposal that is open or snoozed, ordered by key."""
+        """Return every need and every price proposal that is open or snoozed, sorted by key."""
         reorders: list[ReorderEvent] = []
         prices: list[PriceEvent] = []
         for (kind, key), document in sorted(self.newest.items(), key=lambda entry: entry[0]):

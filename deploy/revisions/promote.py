@@ -1,8 +1,9 @@
 """Switch of the deciding logic revision, in one Postgres transaction.
 
 Before the switch, only the former revision's decisions reach the pages. After it, only those of the
-new revision do. The transaction also writes the new revision's pending decisions as proposals. The
-actuator continues after them in the topics of the new revision.
+new revision do. The transaction also writes the new revision's pending decisions as proposals.
+Afterwards, the actuator reads the topics of the new revision, from the records after these
+decisions.
 """
 
 import time
@@ -202,8 +203,8 @@ def _approval(settings: Connections, request: SwitchRequest, former: int) -> App
 def _orders_known_to(settings: Connections, revision: int, deadline: float) -> frozenset[str]:
     """Wait until `revision` has read the orders of all approved needs. Return the needs' ids.
 
-    The needs are of the former revision. Only its workers would close them, and possibly none of
-    these workers runs any more.
+    The needs are of the former revision. Its workers would close them, but possibly none of these
+    workers runs any more. So the switch closes them.
     """
     with connect(settings) as connection, connection.transaction():
         needs, asked_us = approved(connection)

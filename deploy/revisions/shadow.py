@@ -28,7 +28,7 @@ from inventory.revision import LOGIC_REVISION
 
 _ASK: Final = "from inventory.revision import LOGIC_REVISION; print(LOGIC_REVISION)"
 _ASK_S: Final = 60.0
-_CODE: Final = "code.json"  # file with the source tree of the workers and the hash of its rules
+_CODE: Final = "code.json"  # has the path of the workers' source tree, and the hash of its rules
 
 
 class OtherRules(StackError):

@@ -66,8 +66,8 @@ def start_detached(
 def start_process(home: Home, command: Sequence[str], stack: Home) -> str | None:
     """Start the supervisor of `home` with `command`. `stack` is the home of the main stack.
 
-    Return None when the supervisor has written its pid to `home`. If it hasn't after 60 s, or has
-    ended, return the end of its log.
+    Return None when the supervisor has written its pid to `home`. If it ends before that, or needs
+    more than 60 s, return the end of its log.
     """
     with home.log_of("supervisor").open("ab") as log:
         process = subprocess.Popen(  # noqa: S603 -- our own module
@@ -89,7 +89,7 @@ def start_process(home: Home, command: Sequence[str], stack: Home) -> str | None
 
 
 def _wait_serving(home: Home) -> Runtime:
-    """Return the runtime when no service of a ready stack is starting or stopping any more.
+    """Wait until no service of a ready stack is starting or stopping, and return the runtime.
 
     Raises:
         StackError: a service ends repeatedly, or does not become ready in time.

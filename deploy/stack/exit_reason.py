@@ -29,7 +29,7 @@ class ExitReason:
 
 
 def exit_reason(log: Path, code: int | None, since: float = 0.0) -> ExitReason:
-    """Return problem and repair from the newest line of `log` with the exit code `code`.
+    """Return problem and repair from the newest line of `log` whose `exit_code` is `code`.
 
     Ignore lines from before `since`, in seconds since 1970 UTC: they are about earlier exits.
     """

@@ -26,8 +26,8 @@ from deploy.stack.runtime import UP, read_runtime
 PREPARE: Final = "inventory generation --yes"
 OWN_RULES: Final = f"{PREPARE} --own-rules"
 _FILE: Final = "generation.json"
-# Directories to move, in this order. The broker's comes last: after an interrupted move it still
-# exists, and a start refuses that.
+# Directories to move, in this order. The broker's is the last one, so it still exists after an
+# interrupted move. `refuse_half_captured` then prevents a start.
 _MOVED: Final = ("revisions", "archive", "workers", "kafka")
 CAPTURING: Final = ("postgres", "kafka", "connect", "connector")
 

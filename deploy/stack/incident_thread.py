@@ -75,7 +75,7 @@ class IncidentThread(threading.Thread):
             self.record_new()
 
     def record_new(self) -> None:
-        """Look once for new errors and restores. Write them and the earlier ones that wait."""
+        """Look once for new errors and restores. Write them, and earlier ones not written yet."""
         for name, entry in self._supervisor.report()["services"].items():
             service = ServiceRuntime(**entry)
             self._note_error(name, service)

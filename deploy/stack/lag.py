@@ -46,7 +46,7 @@ def group_positions(bootstrap: str, group: str = APP_ID) -> dict[Place, int]:
 
 
 def sink_positions(database_url: str) -> dict[str, dict[Place, int]]:
-    """Return the next offsets of each sink: by sink, a map from (topic, partition) to offset.
+    """Return a map from sink to its next offsets: a map from (topic, partition) to offset.
 
     A sink stores its offsets in the transaction of the rows that it writes.
     """
@@ -95,9 +95,9 @@ def _behind(consumer: Consumer, positions: Mapping[Place, int]) -> dict[Place, i
 def _first_records(
     consumer: Consumer, behind: Mapping[Place, int], positions: Mapping[Place, int]
 ) -> list[Message]:
-    """Return the first record at or after the committed offset of each partition in `behind`.
+    """Return the first record of each partition in `behind`, from the offset in `positions` on.
 
-    A partition without such a record gives none.
+    The list has no entry for a partition without such a record.
     """
     consumer.assign([TopicPartition(*place, positions[place]) for place in behind])
     found: dict[Place, Message] = {}

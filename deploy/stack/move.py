@@ -90,9 +90,10 @@ def _refuse(home: Home, target: Path) -> None:
 
 
 def _refused(home: Home, message: str, found: Path | None) -> StackError:
-    """Return the error `message`, with a move to `found` as its repair.
+    """Return an error with the text `message`, and with a move to `found` as its repair.
 
-    If `found` is None, the message states that no other disk has enough space.
+    If `found` is None, there is no repair, and the text also states that no other disk has enough
+    space.
     """
     if found is None:
         return StackError(f"{message}; {room.nowhere(home)}")
@@ -146,9 +147,9 @@ def _replace_by_link(old: Path, target: Path) -> bool:
 def _exchanged(old: Path, away: Path, target: Path) -> bool:
     """Exchange the old directory for a link to `target` in one step. Return True.
 
-    So the old path exists at any time. Without it, a start after a killed move would create an
-    empty home. Return False if there is no room for the link, or if the file system can't exchange
-    paths.
+    So the old path exists at any time, even if the move is killed. If the path were missing, the
+    next start would create an empty home there. Return False if there is no room for the link, or
+    if the file system can't exchange paths.
     """
     try:
         if away.is_symlink():  # a move that was killed has left its link

@@ -27,7 +27,8 @@ _HTTP_S: Final = 2.0
 _CONNECT_S: Final = 2
 # Postgres' message while it stops. The stack's Postgres writes messages in English.
 _ENDS: Final = "the database system is shutting down"
-# Age of the heartbeat row in seconds. The row of an earlier process has another pid.
+# Query for the age of a process's heartbeat row in seconds. The row of an earlier process has
+# another pid, and gives no result.
 _BEAT: Final = """
 SELECT extract(epoch FROM clock_timestamp() - at)::float
 FROM read_model.service_heartbeat WHERE service = %s AND pid = %s

@@ -13,7 +13,7 @@ from typing import Final
 from deploy.stack.home import Home
 
 PRUNE: Final = "inventory prune --yes"
-LEAST_BYTES: Final = 1 << 20  # if less would be freed, the disk is full again at once
+LEAST_BYTES: Final = 1 << 20  # required free bytes above `room.FULL_GB` after a deletion
 
 
 def unread(home: Home) -> tuple[tuple[Path, int], ...]:
@@ -34,7 +34,7 @@ def prune(home: Home) -> int:
         if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path)
             if path.name.startswith("generation-"):
-                path.mkdir(mode=0o700)  # the empty directory marks the number as used
+                path.mkdir(mode=0o700)  # the empty directory shows that its number is used
         else:
             path.unlink(missing_ok=True)
     return sum(size for _, size in found)

@@ -10,8 +10,8 @@ from enum import Enum
 from typing import Final
 
 SUSPENDED_S: Final = 15.0
-# If two observations are further apart, the observer itself didn't run. The times of silence and
-# suspension then begin again at 0.
+# If more seconds than this pass between two observations, the observer itself didn't run. Then the
+# times of silence and suspension begin again at 0.
 _GAP_S: Final = 30.0
 # Seconds without an answer before a restart. Load may delay answers. A restart of Postgres, the
 # broker or Connect affects all other services, so these three get more time.

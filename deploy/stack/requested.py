@@ -108,8 +108,8 @@ class Requests:
     """Execution of requests in the supervisor's process.
 
     A new worker gets a port and joins the group by itself. `leave` is a function that removes an
-    ended worker from its consumer group. Otherwise its partitions would have no worker until its
-    session times out.
+    ended worker from its consumer group. Without this removal, no worker would fold its partitions
+    until its session times out.
     """
 
     def __init__(

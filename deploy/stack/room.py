@@ -30,8 +30,8 @@ def repair(home: Home, target: Path | None, free: int) -> str:
     """Return the command that gives the stack more disk space, or "" if there is none.
 
     The command moves the home to `target`, a directory on another disk. If `target` is None, the
-    command deletes unused files of the home. But then the result is "" if less than `FULL_GB` would
-    be free afterwards. `free` is the present free space in bytes.
+    command deletes unused files of the home. But the result is "" if less than `FULL_GB` plus 1 MiB
+    would be free after this deletion. `free` is the present free space in bytes.
     """
     again = "inventory down && {} && inventory up --detach"
     if target is None:
@@ -46,7 +46,7 @@ def move_to(target: Path) -> str:
 
 
 def nowhere(home: Home) -> str:
-    """Return a clause for messages: no other disk has enough space for the home."""
+    """Return the end of a message: no other disk has enough space for the home, so attach one."""
     least = used(home) / GB + LOW_GB
     return f"no other disk here has {least:.1f} GB free: attach one and run this command again"
 
@@ -79,7 +79,8 @@ def candidates() -> tuple[Path, ...]:
     """Return the writable directories among these: usual ones for data, `HOME`, mount points."""
     own = filter(None, [os.environ.get("HOME")])
     names = (*_USUAL, *own, *_mount_points())
-    # With the slash, the answer for a file is False, as for a directory that can't be reached.
+    # Because of the final slash, the result is False also for a file, and not only for a directory
+    # that can't be reached.
     asked = partial(os.access, mode=os.W_OK | os.X_OK, effective_ids=True)
     return tuple(Path(name) for name in names if asked(f"{name}/"))
 

@@ -15,7 +15,7 @@ from deploy.stack import report
 from deploy.stack.home import Home, default_home, write_json
 from deploy.stack.processes import ProcessId, alive
 
-UP: Final = "inventory up --detach"  # repair command of the errors if no stack runs
+UP: Final = "inventory up --detach"  # repair in errors about a stack that does not run
 _ENVIRONMENT: Final = "environment.json"
 ADDRESS: Final = "INVENTORY_KAFKA_BOOTSTRAP"
 # URL with the rights of the tables' owner. `load_environment` doesn't give it to commands.

@@ -152,10 +152,11 @@ def _connector(environment: Mapping[str, str], database: str) -> dict[str, Any]:
 
 
 def _reconciler_report(database: str) -> dict[str, Any]:
-    """Return the last report of the process `capture`: repairs, repaired, problem and paused_by.
+    """Return four fields of the last report of the process `capture`.
 
-    The values are 0 and "" while Postgres is down. `database` is the URL of Postgres, or "" if
-    Postgres is known to be down.
+    The fields are `repairs`, `repaired`, `problem` and `paused_by`. While Postgres is down,
+    `repairs` is 0 and the others are "". `database` is the URL of Postgres, or "" if Postgres is
+    known to be down.
     """
     detail: dict[str, Any] = {}
     with contextlib.suppress(psycopg.OperationalError):

@@ -22,7 +22,7 @@ from deploy.stack.service import Service
 
 _TICK_S: Final = 0.1
 _SETTLED_S: Final = 60.0
-_WRITTEN_EVERY_S: Final = 5.0  # so an old file means that the disk refuses writes
+_WRITTEN_EVERY_S: Final = 5.0  # an older file means that the disk refuses writes
 _WRITE_AGAIN_S: Final = 1.0
 _LONGEST_DELAY_S: Final = 30.0
 # Exit codes of a process that was ended from outside. If it was ready, its restart has no delay.

@@ -22,10 +22,12 @@ def arrival(
     stream time follows business times, pass the newest business time of the facts recorded so far.
 
     `late_lines` is the number of late lines that the window counts, or None if the window has no
-    row. `lacks_lines` is True if the window counts fewer lines than the ledger has. There is one
-    exception to the rules above: with `late_lines` 0, a late line is `ON_TIME`, because a person
-    may have corrected its row after the window was closed. But if the line is before the horizon
-    and the window lacks lines, the line is still `UNCOUNTED`.
+    row. `lacks_lines` is True if the window counts fewer lines than the ledger has for it.
+
+    There is one exception to the rules above. If `late_lines` is 0, every line that the window
+    counts arrived on time. The line is then `ON_TIME`, even if `written_us` is late, for example
+    because a person corrected its row later. But if the line is before the horizon and the window
+    lacks lines, the line is still `UNCOUNTED`.
     """
     start_us = window_start(business_us)
     if not is_closed(start_us, written_us):

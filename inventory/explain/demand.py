@@ -61,9 +61,9 @@ def _days(state: KeyState, rules: Rules, stream_time_us: int) -> Iterator[Line]:
 
 
 def _shown(state: KeyState, rules: Rules, span: tuple[int, int]) -> tuple[Line, ...]:
-    """Return the lines of the day that starts at the end of `span`.
+    """Return the lines of one day, which starts at `span[1]`.
 
-    `span` is [horizon, start of the day) in µs since 1970 UTC.
+    `span` is [horizon, start of that day) in µs since 1970 UTC.
     """
     day_us = span[1]
     day_end = last_day_end(state.final_demand, state.stock, state.windows, span, rules)

@@ -15,16 +15,16 @@ class Provenance:
     """The origin of a state, for the last section of its explanation.
 
     `policy` is the table row of the item's policy. The lines `policy_generation` and
-    `policy_offset` show the position of the state's newest record, because the state has the
-    policy that was valid at this record. `as_of_us` is the partition's as-of time, None if it is
-    unknown.
+    `policy_offset` show the position of the state's newest record, not of the policy's row. The
+    reason is that the state has the policy that was in force at this record. `as_of_us` is the
+    partition's as-of time, None if it is unknown.
     """
 
     partition: int
     logic_revision: int
     as_of_us: int | None
     policy: Source | None = None
-    policy_row_offset: int | None = None  # of the row's last change, None if it isn't archived
+    policy_row_offset: int | None = None  # offset of the row's last change; None: not archived
     decision: Source | None = None  # table row of a person's latest decision on the need
 
 

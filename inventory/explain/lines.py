@@ -63,10 +63,10 @@ def _gaps(sections: tuple[Section, ...]) -> Iterator[str]:
 def with_actors(
     sections: tuple[Section, ...], actors: Mapping[tuple[str, int], str | None]
 ) -> tuple[Section, ...]:
-    """Return the sections with the missing actors of their sources filled in.
+    """Return the sections, with an actor added to each source that has none.
 
-    `actors` maps (table, row id) to the author of the row. A source whose row is not in `actors`
-    remains without an actor.
+    `actors` maps (table, row id) to the author of the row, who becomes the actor. A source whose
+    row is not in `actors` remains without an actor.
     """
     return tuple(
         Section(section.name, tuple(_with_actor(line, actors) for line in section.lines))

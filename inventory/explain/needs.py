@@ -149,12 +149,12 @@ def _need(policy: ItemLocation, level: Levels, base_units: int, need: int) -> tu
 
 
 def hold_section(state: KeyState, decision: Source | None) -> Section:
-    """Return the section `hold`: the state of the key's need, and its inventory position.
+    """Return the section `hold`: the state of the key's need, and the key's inventory position.
 
-    Inventory position = base position B + units of the open need. In a held state, the line
-    `reason` has the reason of the last output, for example a person's reason for a reject. In the
-    states idle and open, the line has the episode's reason. `decision` is the row of a person's
-    latest decision on the need. It becomes the source of the line `reason`.
+    The inventory position is the base position B + the units of the open need. In a held state,
+    the line `reason` has the reason of the last output, for example a person's reason for a reject.
+    In the states idle and open, it has the episode's reason. `decision` is the row of a person's
+    latest decision on the need, and the source of the line `reason`.
     """
     episode = state.episode
     decided = None if episode.last_output is None else episode.last_output.reason

@@ -1,8 +1,8 @@
 """Lines from the last count to the base position B (domain.md 2.4, 5, 11.10).
 
 The state has on-hand, the last count and the sum of all movements after it. Only Postgres has the
-cause of each movement, and the documents whose units are on order. Callers with access to Postgres
-pass causes and documents as `StockFacts`.
+cause of each movement, and the order lines and shipment lines whose units are on order. Callers
+with access to Postgres pass the causes and these lines as `StockFacts`.
 """
 
 from inventory.explain.formatting import counted_text
@@ -26,9 +26,10 @@ class CountFact:
 
 @value
 class Cause:
-    """The on-hand movements of one cause after the last count, summed over `rows` table rows.
+    """The sum of all on-hand movements of one cause after the last count.
 
-    `detail` is a text that splits the sum further, for example `theft -4, found 1`, or "".
+    `rows` is the number of table rows in the sum. `detail` is a text that splits the sum further,
+    for example `theft -4, found 1`, or "".
     """
 
     name: str
@@ -50,9 +51,11 @@ class Document:
 
 @value
 class StockFacts:
-    """A key's stock from the tables: the last count, movements since then, and open documents.
+    """A key's stock from the tables of Postgres.
 
-    `count` is None before the first count. `causes` are in the order of `CAUSES`.
+    `count` is the last count, None before the first one. `causes` has the movements after it, in
+    the order of `CAUSES`. `documents` has the order lines and shipment lines whose units are on
+    order or in transit.
     """
 
     count: CountFact | None

@@ -216,12 +216,12 @@ def _begun(rules: Rules) -> Demand:
 def day_totals(
     day_end: DayEnd, day_us: int, rows: list[WindowRow], counts: list[Count], rules: Rules
 ) -> tuple[int, int, int]:
-    """Return the units sold on a day, its windows out of stock, and on-hand at its end.
+    """Return a day's sold units, number of windows out of stock, and on-hand at the day's end.
 
-    The units sold are Σ max(0, units sold) over all windows. A trading window is out of stock if no
-    unit was sold in it and on-hand was ≤ 0 at its start. Before the key's first count, no window is
-    out of stock (domain.md 3.3). On-hand is constant between two windows with facts, so the
-    windows between them are counted in one step.
+    The sold units are Σ max(0, `sold_units`) over all window rows of the day. A trading window is
+    out of stock if no unit was sold in it and on-hand was ≤ 0 at its start. Before the key's first
+    count, no window is out of stock (domain.md 3.3). On-hand is constant between two windows with
+    facts, so the windows between them are counted in one step.
     """
     if not day_end.is_counted and not counts:
         sold, level = 0, day_end.on_hand_units

@@ -31,7 +31,7 @@ class Partition:
     def newest_commit_us(self) -> int | None:
         """Return the newest commit time of all records so far in µs, None before the first.
 
-        Heartbeats and rejected records count, malformed records don't.
+        Heartbeats count, and so do rejected records, except those rejected as malformed.
         """
         ring_us, admitted_us = self.ring.newest_commit_us, self._newest_admitted_us
         if ring_us is None or admitted_us is None:

@@ -219,11 +219,12 @@ def _check_counts(stock: Stock, change: Change, horizon_at_us: int | None) -> No
 
 
 def _recounted(stock: Stock, windows: dict[int, WindowRow], change: Change) -> Stock:
-    """Return the stock with the row's former count replaced by the count of the after-image.
+    """Return the stock after a change of a `stock_count` row. Others leave the stock as it is.
 
-    If the after-image is no approved count, the former count is only removed. The former count is
-    found by the row's id, because its units or time in the state may differ from the before-image.
-    After a rejected change, for example, the state still has the older count (domain.md 11.2).
+    The count that the state has of this row is removed. If the after-image is an approved count,
+    that count is inserted. The removed count is found by the row's id, because its units or time
+    may differ from the before-image. For example, if the row's previous change was rejected, the
+    state still has the count from before that change (domain.md 11.2).
     """
     old, new = approved(change.before), approved(change.after)
     for count in (old, new):

@@ -79,7 +79,8 @@ class Ring:
         self.newest_commit_us: int | None = None
         self.highest_lsn: int | None = None
         self.streamed = False  # True once op c, u or d was read: Debezium's snapshot is over
-        # Highest commit time of a re-sent record that is later than the first copy's commit time.
+        # Highest commit time of those re-sent records that have a later commit time than their
+        # first copy.
         self.newest_resent_us: int | None = None
 
     def __len__(self) -> int:
@@ -102,10 +103,10 @@ class Ring:
         Normally it is the offset of the first record in the ring. For an empty ring it is
         `next_offset`, the offset that is read next.
 
-        A row of Debezium's snapshot may be sent again with a later commit time. While that time is
-        within the ring's 120 s, the result is 0. The ring stores the first copy's commit time, so
-        it may have dropped the row already. A replay that started after the first copy would accept
-        the second copy as new.
+        There is one exception. Debezium may send a row of its snapshot again, with a later commit
+        time. While the ring's 120 s include that time, the result is 0, the start of the log. The
+        ring may have dropped the row already, because it stores the first copy's commit time. A
+        replay that started after the first copy would accept the second copy as new.
         """
         if self.newest_resent_us is not None and self._is_within_horizon(self.newest_resent_us):
             return 0
@@ -139,8 +140,8 @@ class Ring:
     def note_resent(self, record: Record, known_us: int | None = None) -> None:
         """Update the ring's newest commit time and highest lsn from a record that was re-sent.
 
-        `known_us` is the commit time of the record's first copy, which the ring keeps. If the
-        re-sent record's commit time is later, store it in `newest_resent_us`.
+        `known_us` is the commit time that the ring has stored for the record's first copy. If the
+        re-sent record's commit time is later, `newest_resent_us` is raised to it.
 
         Pass None if the first copy is unknown. A snapshot row (op `r`) then counts as later than
         its first copy. A change doesn't, because both copies of a change have the same commit time.
@@ -153,7 +154,7 @@ class Ring:
         self._drop_expired()
 
     def replay(self, record: Record) -> None:
-        """Pass a record from before a restart to `admit` again, and ignore the verdict."""
+        """Add a record that was read before a restart: call `admit`, and ignore the verdict."""
         self.admit(record)
 
     def identities(self) -> tuple[Member, ...]:
@@ -237,8 +238,9 @@ class Ring:
     def _sweep(self) -> None:
         """Drop every member that is older than 120 s.
 
-        `_drop_expired` drops members in order of arrival, and stops at the first one that is young
-        enough. Older members that arrived after it remain until it expires, or until this sweep.
+        `_drop_expired` drops members in order of arrival, and stops at the first member that isn't
+        older than 120 s. Older members that arrived after this member are not dropped until this
+        member expires, or until this sweep.
         """
         kept: deque[Member] = deque()
         for member in self._arrived:

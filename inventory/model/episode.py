@@ -39,8 +39,8 @@ class Episode:
 class PriceEpisode:
     """The state of a key's pricing (domain.md 6.3).
 
-    While no proposal is open, `id` and `proposal_price_minor` are None, and `revision` is that of
-    the last proposal. The rules open no proposal before `blocked_until_us`.
+    While no proposal is open, `id` and `proposal_price_minor` are None, and `revision` is the last
+    revision of the last proposal. The rules open no proposal before `blocked_until_us`.
     """
 
     id: ProposalId | None = None

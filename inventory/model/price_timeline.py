@@ -52,7 +52,7 @@ class PricedFact(Protocol):
 
     @property
     def step(self) -> int:
-        """Return the price step: 0 regular, ≥ 1 step of the markdowns, ≤ -1 step of the raises."""
+        """Return the price step: 0 is the regular price, ≥ 1 a markdown, ≤ -1 a raise."""
         ...
 
     @property
@@ -62,7 +62,10 @@ class PricedFact(Protocol):
 
 
 def add_row(timeline: Timeline, fact: PricedFact) -> Timeline:
-    """Return the timeline with the row of `fact`. Of rows with equal times, the highest id wins."""
+    """Return the timeline with the row of `fact` added.
+
+    Of several rows with equal times, only the row with the highest id is ever in force.
+    """
     row = PriceRow(fact.effective_from_us, fact.id, fact.price_minor, fact.step, fact.kind)
     return tuple(sorted((*timeline, row), key=_order))
 

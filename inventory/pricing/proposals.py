@@ -67,10 +67,10 @@ class PricingInputs:
 class PricingTrigger:
     """The reasons for which a record may change a price proposal.
 
-    `evaluate` is True if the record raised `reviewed_at`, changed cost or a price column, or moved
-    E (domain.md 11.9). E is the end of the last closed window. `price_row` is the
-    `price_change` row that the record inserts, or None. `decision` is the `price_decision` row
-    that the record inserts, or None.
+    `evaluate` is True if the record raised `reviewed_at`, changed cost or a price column, or closed
+    a further ten-minute window (domain.md 11.9). `price_row` is the `price_change` row that the
+    record inserts, or None. `decision` is the `price_decision` row that the record inserts, or
+    None.
     """
 
     evaluate: bool = False

@@ -25,8 +25,8 @@ SAFETY_COLUMNS: Final = (
     "service_z_micro",
 )
 
-# A function that returns S - s in units. Its arguments are the policy, the demand of the span in
-# `batch_column` (units), and s (units).
+# A function that returns S - s in units. Its arguments are the policy, the demand in units over the
+# time span in the policy column `batch_column`, and s in units.
 Batch = Callable[[ItemLocation, int, int], int]
 
 
@@ -51,12 +51,12 @@ class Family:
     the field `computed` is empty, the family always has typed levels.
 
     Computed levels (domain.md 5.1):
-    - The first level is S for the shape `BASE_STOCK`, else s. If the family has a `span_column`,
-      the first level is the demand of the time in this policy column. Otherwise it is the demand of
-      the protection time plus the safety stock.
-    - Only `TWO_LEVELS` has a second computed level: S = s + the result of the function `batch`. An
-      argument of `batch` is the demand of the time in the policy column `batch_column`. So a family
-      of this shape sets `batch` and `batch_column`.
+    - The first level is S for the shape `BASE_STOCK`, else s. `span_column` names a policy column
+      with a time span. The first level is the demand over this time span. For a family without a
+      `span_column`, it is the demand over the protection time, plus the safety stock.
+    - Only `TWO_LEVELS` has a second computed level: S = s + the result of the function `batch`.
+      `batch_column` names a policy column with a time span. The function gets the demand over this
+      time span as an argument. So a family of this shape sets `batch` and `batch_column`.
 
     `batch_text` explains S - s to people, with the placeholders `demand` (units), `lot` (Q) and
     `span` (days).

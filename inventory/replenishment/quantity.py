@@ -42,9 +42,10 @@ def need_units(policy: ItemLocation, level: Levels, base_units: int) -> int:
 def packed_units(policy: ItemLocation, need: int) -> int:
     """Return the need rounded to whole packs, and perhaps up to whole pallets (domain.md 5.2).
 
-    The policy's `pack_rounding` decides between up and down. The result q is at least one pack. A
-    pallet has f = `pallet_packs`·`pack_units` units. If the last pallet is full enough, q is
-    rounded up to whole pallets. The condition is (q mod f)·1000 ≥ `pallet_permille`·f > 0.
+    The policy's `pack_rounding` is `up`, `down` or `threshold`. With `threshold`, the need is
+    rounded up if the last pack is full to at least `round_up_permille` thousandths. The result q is
+    at least one pack. A pallet has f = `pallet_packs`·`pack_units` units. If the last pallet is
+    full enough, q is rounded up to whole pallets: (q mod f)·1000 ≥ `pallet_permille`·f > 0.
     """
     pack = policy.pack_units
     rest = need % pack
@@ -84,8 +85,8 @@ def limit_units(policy: ItemLocation, base_units: int) -> int | None:
 def guard_flags(policy: ItemLocation, rate_micro: int, stock_units: int) -> tuple[str, ...]:
     """Return the flags of an order: reasons why a person must approve it (domain.md 5.2, 6).
 
-    `stock_units` is the base position with the order. A rate of 0 gives `no_demand_history`. If the
-    stock lasts for more than `guard_days` at the rate, the flag is `cover_over_guard`.
+    `stock_units` is the base position + the order's units. A rate of 0 gives `no_demand_history`.
+    If the stock lasts for more than `guard_days` at the rate, the flag is `cover_over_guard`.
     """
     if rate_micro == 0:
         return (NO_DEMAND_HISTORY,)

@@ -1,4 +1,4 @@
-"""The limits from which demand counts as intermittent (domain.md 3.3).
+"""The limits at or above which demand counts as intermittent (domain.md 3.3).
 
 For intermittent demand, the method `tsb` is better than `ewma`. A person chooses the method in the
 policy column `demand_method`. An item sells intermittently if it sold on at least

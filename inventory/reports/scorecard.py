@@ -1,8 +1,8 @@
 """The figures of a supplier's scorecard (domain.md 7).
 
 Lead times are in hundredths of a day. The caller selects settled order lines, normally the lines of
-180 days, and passes their times and units. A line is settled if it is no draft and has nothing left
-to come.
+180 days, and passes their times and units. A line is settled if it is no draft and no more of its
+units are expected.
 """
 
 from collections.abc import Sequence

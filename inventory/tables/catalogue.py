@@ -1,7 +1,7 @@
 """The list of captured tables, in the order of Postgres' publication.
 
 The decoder of records, the connector and the publication take the tables from this list. Tests
-compare all other lists of captured tables with it, for example that of domain.md 2.6.
+compare all other lists of captured tables with it, for example the list in domain.md 2.6.
 docs/how-to/add-a-captured-table.md has the steps for a new table.
 """
 

@@ -19,7 +19,11 @@ FIRST_BUSINESS_US: Final = 946_684_800_000_000  # 2000-01-01
 
 
 def refuse(column: str, rule: str, seen: object) -> NoReturn:
-    """Raise `Rejected` with reason `limit`: `column` must be `rule`, but its value is `seen`."""
+    """Raise `Rejected` with reason `limit`, because a column's value `seen` breaks a rule.
+
+    `rule` is a text that completes the sentence "`column` must be …", for example
+    `an integer ≥ 0`.
+    """
     detail = f"{column} must be {rule}, got {short_text(seen)}"
     raise Rejected(LIMIT, detail)
 

@@ -35,8 +35,8 @@ class SaleLine:
     def effect(self, sign: int) -> Effect | None:
         """Return the change of stock, and the quantity and amount for the window (domain.md 2.3).
 
-        A sale lowers on-hand. A return raises on-hand if `resaleable`, unavailable if `damaged`,
-        and nothing if `discarded`.
+        A sale lowers on-hand. The effect of a return depends on its `condition`: `resaleable`
+        raises on-hand, `damaged` raises unavailable, and `discarded` changes no stock.
         """
         quantity = self.quantity_units
         moved = unavailable = 0

@@ -1,4 +1,7 @@
-"""`shipment_line`: goods from a supplier, or one side of a transfer between locations."""
+"""`shipment_line`: goods from a supplier, or goods of a transfer.
+
+A transfer between two locations has two rows: one at its source and one at its destination.
+"""
 
 from typing import Final
 
@@ -26,7 +29,7 @@ class ShipmentLine:
     """Goods of one item that come from a supplier, or leave or enter this location by a transfer.
 
     `leg` is `supplier_in`, `transfer_out` or `transfer_in`. A business time is None while its
-    column is null. `order_units` are the units by which a supplier's receipt lowers on-order.
+    column is null. `order_units` are the units by which a receipt from a supplier lowers on-order.
     """
 
     id: int

@@ -1,8 +1,9 @@
 """Limit the SELECT statements of a page to the stores of the person who requests it.
 
-A page's SELECT names its tables as `retail.stock_count c`. For a person with a limited scope,
-`narrowed` replaces each table by `(SELECT * FROM retail.stock_count WHERE location = ANY(...)) c`.
-Postgres flattens that subquery, so indexes still work.
+A page's SELECT names its tables as `retail.stock_count c`. The stores that a person may see are the
+person's *scope*. If the scope does not have all stores, `narrowed` replaces each table by
+`(SELECT * FROM retail.stock_count WHERE location = ANY(...)) c`. Postgres flattens that subquery,
+so indexes still work.
 
 This module declares every table that a page uses. `CONDITIONS` maps a table to the condition
 that selects the rows of the person's stores. `COMPANY` lists the tables that every person may read.
@@ -140,9 +141,9 @@ def _refuse_undeclared(kind: str, text: str) -> NoReturn:
 
 
 def scoped(sql: str, parameters: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
-    """Return `sql` and `parameters`, limited to the stores of the current scope.
+    """Return `sql` and `parameters`, limited to the stores that the requesting person may see.
 
-    If the current scope has all stores, return `sql` and `parameters` unchanged.
+    If the person may see all stores, return `sql` and `parameters` unchanged.
 
     Raises:
         OutOfScope: parameter `key` or `location` names a store outside the scope.

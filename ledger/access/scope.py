@@ -1,7 +1,7 @@
 """The scope of a request: the stores whose rows its person may read and change.
 
-During a request, `webui.accounts.gate` sets the scope to that of the signed-in person. Jobs,
-commands and tests have no person, and their scope is everywhere. Decision 0025 has the rules.
+During a request, `webui.accounts.gate` sets the scope to the stores of the signed-in person. Jobs,
+commands and tests have no person; their scope is all stores. Decision 0025 has the rules.
 
 * `narrowing` limits every SELECT of a page to the scope.
 * Services lock a row, and then call `require_store` with the row's location.
@@ -51,11 +51,14 @@ _CURRENT: Final[ContextVar[Scope]] = ContextVar("scope", default=EVERYWHERE)
 
 
 class OutOfScope(PermissionDenied):
-    """Refusal of data of a store outside the scope; nothing was written. Pages answer with 403."""
+    """Refusal of data that belong to a store outside the scope.
+
+    Nothing was written. Pages answer with 403.
+    """
 
 
 class RowOutOfScope(OutOfScope):
-    """Refusal of a row of a store outside the scope.
+    """Refusal of a row that belongs to a store outside the scope.
 
     The request had only the row's id and no location, so the message doesn't name the store.
     """
@@ -119,7 +122,7 @@ def read_grants(people: Collection[User]) -> None:
 
 
 def stores_of(person: User | AnonymousUser) -> Scope:
-    """Return the scope of a person."""
+    """Return the scope of a person: the stores whose rows the person may read and change."""
     return grants_of(person).scope
 
 
@@ -181,7 +184,7 @@ def require_key(inv_key: str, *, field: str = "") -> None:
 
 
 def require_either(first: str, second: str) -> None:
-    """Raise `OutOfScope` unless one of two locations is in the current scope."""
+    """Raise `OutOfScope` if neither of two locations is in the current scope."""
     if not current().allows(first):
         require_store(second, field="")
 

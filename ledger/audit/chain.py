@@ -52,9 +52,9 @@ class _Row(NamedTuple):
 class Break:
     """A defect of the chain, described by `found`.
 
-    `place` is the number of the chain's entry, None if the log entry has no entry in the chain.
-    `action_id` is the id of the log entry. It is None if the defect is that the chain doesn't
-    contain the head in the file.
+    `place` is the number of the chain's entry at which `verify` found the defect. It is None if a
+    log entry has no entry in the chain. `action_id` is the id of the log entry. It is None if the
+    chain doesn't contain the head in the file.
     """
 
     place: int | None

@@ -6,7 +6,7 @@ with key, location and SKU. Column `detail` has the figures that the task shows 
 here opens or clears a task; `ledger.automation.tasks` does that, in the same way for all kinds.
 
 `%(now)s` is the time of the evaluation. Quotients use Postgres' `div` on whole numbers, so they are
-exact. Tests check both sides of each boundary.
+exact. Tests check the values just below and just above each limit.
 """
 
 from typing import Final, NamedTuple
@@ -60,9 +60,10 @@ WHERE s.policy_active AND NOT s.stock_known AND NOT EXISTS (
       AND c.recorded_at > %(now)s - interval '60 s')
 """
 
-# The task asks for a policy for the item. An item needs none if all of its facts were deleted or
-# voided, but the read model keeps its key for ever. So the query also requires a fact with an
-# effect in the ledger (`app.is_item`). The stock list calls the same function.
+# The task asks for a policy for the item. The read model contains the item for ever, even after all
+# of its facts were deleted or voided. An item without facts needs no policy. So the query also
+# requires that the ledger has a fact with an effect (`app.is_item`). The stock list calls the same
+# function.
 UNKNOWN_ITEM: Final = """
 SELECT s.inv_key AS subject, s.inv_key, s.location, s.sku,
     jsonb_build_object('on_hand_units', s.on_hand_units) AS detail
@@ -281,9 +282,9 @@ HAVING count(*) >= CASE WHEN EXISTS (
 ) THEN 1 ELSE 3 END
 """
 
-# For each location, take the complete hours since its last sale line, at most 24. Sum the sale
-# lines of the same hours on each of the seven days before. The task opens if the sum is 49 or more,
-# an average of 7 lines a day.
+# The silent hours of a location are the complete hours since its last sale line, at most the newest
+# 24. The query counts the sale lines in the same hours of each of the seven days before. The task
+# opens if there are 49 lines or more, an average of 7 lines a day.
 STALE_SOURCE: Final = """
 SELECT last.location AS subject, NULL AS inv_key, last.location, NULL AS sku,
     jsonb_build_object(
@@ -317,9 +318,9 @@ GROUP BY r.subject
 """
 
 # The task opens if, in the read model, the newest heartbeat of a partition is more than 60 s old or
-# missing. A missing heartbeat counts only if the ledger has more than 60 beats of that partition,
-# so that a new installation opens no task. The heartbeat service must also have run in the last
-# 60 s, unless the read model has no heartbeat at all.
+# missing. Two more conditions apply only to a missing heartbeat. First, the ledger has more than 60
+# beats of that partition, so that a new installation opens no task. Second, the heartbeat service
+# updated that partition's row in the last 60 s, or the read model has no heartbeat at all.
 PIPELINE_STALE: Final = """
 SELECT 'pipeline' AS subject, NULL AS inv_key, NULL AS location, NULL AS sku,
     jsonb_build_object('as_of', CASE WHEN never.partitions = 0 THEN newest.as_of END,

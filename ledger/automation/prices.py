@@ -58,8 +58,9 @@ log = structlog.get_logger(__name__)
 class Candidate(NamedTuple):
     """An open proposal with the values that the conditions compare.
 
-    `*_minor` are minor units of the currency and `*_us` microseconds. `tax_bp` is in hundredths of
-    a percent. `pipeline_age_us` is None if a heartbeat is missing.
+    `*_minor` are minor units of the currency. `settled_since_us` is a time in microseconds since
+    1970 UTC. `tax_bp` is in hundredths of a percent. `pipeline_age_us` is an age in microseconds,
+    None if a heartbeat is missing.
     """
 
     proposal_id: str

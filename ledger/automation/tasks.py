@@ -99,7 +99,7 @@ ON CONFLICT (name) DO UPDATE SET value = excluded.value
 """
 
 # Selects an open task `phantom_suspect` that a later count of the item has refuted, because the
-# count found units. One transaction answers several such tasks, in the order of their keys.
+# count found units. One transaction clears several of these tasks, in the order of their keys.
 # Approvals lock items in the same order, so the transactions can't deadlock.
 _FALSE_ALARMS: Final = """
 SELECT t.id, s.location, s.sku, i.phantom_lambda_micro, found.units
@@ -125,7 +125,7 @@ class _FalseAlarm:
     """A task `phantom_suspect` (a shelf may be empty) that a count has refuted.
 
     `units` is the result of the count. `phantom_lambda_micro` is the item's threshold: the expected
-    sales, in millionths of a unit, after which an item without a sale gets such a task.
+    sales, in millionths of a unit, after which an item without a sale gets a task of this kind.
     """
 
     id: int
@@ -186,7 +186,7 @@ def _refresh(kind: TaskQuery, now: datetime) -> int:
 def _answer_false_alarms(now: datetime) -> int:
     """Clear tasks `phantom_suspect` that a count has refuted; return their number.
 
-    Raise the threshold of each item by half, so that its next such task opens later.
+    Raise the threshold of each item by half, so that the item's next task of this kind opens later.
     """
     for number in range(MOST_FALSE_ALARMS):
         alarm = read_one(_FalseAlarm, _FALSE_ALARMS)

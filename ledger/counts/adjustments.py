@@ -244,8 +244,8 @@ def _wait(wanted: Adjust, value_minor: int | None, actor: str) -> int:
             wanted.sku,
             wanted.reason,
             wanted.quantity_units,
-            # A device's clock may be ahead, so lower a future business time to the present. A check
-            # at the approval could miss the future time, because it may have passed by then.
+            # A device's clock may be ahead, so replace a future business time by the present time.
+            # The approval can't do this: by then, the time may no longer be in the future.
             min(wanted.occurred_at or now, now),
             value_minor,
             wanted.note,

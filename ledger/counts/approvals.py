@@ -20,7 +20,7 @@ from ledger.nouns import counted
 
 @dataclass(frozen=True, slots=True)
 class Approved:
-    """An approved count, the units expected at its time, and counted minus expected units."""
+    """An approved count: its id, its expected units, and its variance (counted minus expected)."""
 
     count_id: int
     expected_units: int
@@ -29,7 +29,7 @@ class Approved:
 
 @dataclass(frozen=True, slots=True)
 class _Compared:
-    """The stored result of an approval: expected units, and counted minus expected units."""
+    """The stored result of an approval: expected units and variance (counted minus expected)."""
 
     expected: int
     variance: int
@@ -148,9 +148,9 @@ def _approve(count: WaitingDraft, actor: str) -> None:
 def _check_second_count(count: WaitingDraft) -> None:
     """Raise `Conflict` if the draft needs a second count.
 
-    A draft needs a second count if a person has requested one, or if the variance is above the
-    tolerance of max(2, ceil(expected / 10)) units. The tolerance applies only to a draft that isn't
-    a second count itself, and only if the item's stock is known (docs/domain.md 8).
+    A draft needs a second count if a person has requested one, or if its variance is above the
+    tolerance. The tolerance is max(2, ceil(expected / 10)) units. It applies only to a draft that
+    isn't a second count itself, and only if the item's stock is known (docs/domain.md 8).
     """
     if count.recount_asked:
         message = Message(

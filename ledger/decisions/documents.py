@@ -1,4 +1,4 @@
-"""Decision events as JSON documents, the same in the API's lists, its stream and webhooks."""
+"""JSON documents of decision events, for lists and the stream of the API, and for webhooks."""
 
 import base64
 from typing import Any, Final

@@ -44,9 +44,10 @@ ORDER BY id LIMIT %(rows)s
 def decision_events(
     *, after: int, location: str = "", kind: str = "", rows: int
 ) -> list[DecisionEvent]:
-    """Return at most `rows` events of the person's stores with an id above `after`, ordered by id.
+    """Return at most `rows` events with an id above `after`, ordered by id.
 
-    `location` or `kind` "" means every location or kind.
+    During the request of a person, return only events of that person's stores. An empty `location`
+    or `kind` means every location or every kind.
     """
     given = {"after": after, "location": location, "kind": kind, "rows": rows}
     return select(_EVENTS, given, DecisionEvent)

@@ -51,7 +51,7 @@ class BadCodeRow(NamedTuple):
 
     @property
     def reason(self) -> str:
-        """The sentence of the refusal in English, for programs and reports."""
+        """The refusal as an English sentence, for programs and reports."""
         return refusal_text(self.refusal)
 
 

@@ -161,9 +161,9 @@ def _planned(text: str, *, lock: str) -> CodePlan:
 
 
 def _bad_row(row: CodeRow, rule: str) -> BadCodeRow:
-    """Return a wrong row for a `row` that conflicts with other rows.
+    """Return `row` as a `BadCodeRow`, because it conflicts with other rows.
 
-    The text for people is `rule` alone, because no single field is wrong.
+    The text for people is only `rule`, without a field's name, because no single field is wrong.
     """
     return BadCodeRow(row.line, ServiceError("form", None, rule))
 

@@ -54,7 +54,7 @@ _NEXT_STEP: Final = (
 
 
 class RecordedElsewhere(NamedTuple):
-    """A line that is recorded at another location than this import would give it."""
+    """A sale line that is recorded already, at another location than this import would use."""
 
     row: int
     recorded_at: str
@@ -220,8 +220,9 @@ def _range_keys(
 ) -> None:
     """Read the file once: count its rows, list the refused rows, and range the keys of new lines.
 
-    To range a key means to give it a policy row. Keys without a new line get no policy: an earlier
-    import has written their lines. If it had other `stores`, it wrote them under other keys.
+    To range a key means to give it a policy row. A key without a new line gets no policy, because
+    an earlier import has written all of its lines. If that import had another value of `stores`, it
+    wrote the lines under other keys.
     """
     names: dict[str, str] = {}
     keys: set[tuple[str, str]] = set()

@@ -26,7 +26,8 @@ from ledger.services import ServiceError
 
 SINGLE_LOCATION: Final = "UCI"
 GZIP_MAGIC: Final = b"\x1f\x8b"
-# Column titles of the known editions of the layout. Only letters are compared, without case.
+# Column titles of the known editions of the layout. A title is compared after its conversion to
+# lower case and without any character other than a-z.
 COLUMNS: Final = {
     "sku": ("stockcode",),
     "description": ("description",),

@@ -13,8 +13,9 @@ from ledger.messages import Message, gettext_noop
 
 UNKNOWN: Final = gettext_noop("not in the catalogue: ask for the item to be added")
 
-# Two people may add SKUs of the same letters at the same time. The second one waits here until the
-# first one has committed, so the next statement reads the first one's SKU.
+# Two people may add SKUs at the same time that differ only in upper and lower case. The second
+# transaction waits here until the first one has committed. So its next statement reads the SKU that
+# the first transaction added.
 _LOCK_LETTERS: Final = "SELECT pg_advisory_xact_lock(hashtextextended('sku ' || lower(%s), 35))"
 
 # An SKU of the read model has facts, so it isn't new. Tills and imports may have written it.
@@ -96,9 +97,9 @@ def check_known(location: str, sku: str) -> None:
 def refuse_other_case(field: str, sku: str) -> None:
     """Raise `ServiceError` for a new SKU that equals a known one except for upper and lower case.
 
-    People mix up such SKUs. A known SKU is accepted, even if another one has the same letters. Call
-    this in the transaction that adds the SKU. Until this transaction ends, other calls for the same
-    letters wait.
+    People mix up SKUs that differ only in upper and lower case. An SKU that is known already is
+    accepted. Call this in the transaction that adds the SKU. Until this transaction ends, calls of
+    other transactions for an SKU with the same letters wait.
     """
     execute(_LOCK_LETTERS, sku)
     found: list[str] = fetch_column(_SAME_LETTERS, sku, sku, sku)

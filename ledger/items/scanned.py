@@ -1,9 +1,9 @@
 """The product of a scanned or typed code: SKU, GTIN or number of a supplier.
 
-A text is compared with known SKUs, then with GTINs and suppliers' numbers. The case of a supplier's
-number doesn't matter. If nothing matches, the text in upper case is compared with known SKUs. The
-GTIN may be part of a longer scan or of a link (`ledger.items.gtin`). There is no search for similar
-codes: a code with a wrong digit finds no product.
+A text is compared with known SKUs, then with GTINs and suppliers' numbers. For a supplier's number,
+upper and lower case are the same. If nothing matches, the text in upper case is compared with known
+SKUs. The GTIN may be part of a longer scan or of a link (`ledger.items.gtin`). There is no search
+for similar codes: a code with a wrong digit finds no product.
 """
 
 from collections.abc import Sequence
@@ -47,7 +47,7 @@ class Scanned:
     pack_units: int = 1
 
 
-# The query of the page Find contains this statement too. `match_parameters` has its parameters.
+# The query of the page Find contains this statement too. `match_parameters` returns the parameters.
 MATCHES_SQL: Final = """
 SELECT g.code, '' AS supplier, '' AS supplier_name, g.sku, p.name, p.department,
        g.pack_units, g.is_active
@@ -132,9 +132,9 @@ def scanned_item(location: str, text: str) -> Scanned:
 def typed_sku(location: str, text: str) -> str:
     """Return the SKU of a code, for a form in which a person types a code and a number of units.
 
-    Return a text that is no code unchanged; the form's command refuses it if it is no SKU. Raise
-    `ServiceError` with field `sku` for a code that is deactivated or ambiguous, has a wrong check
-    digit, or belongs to an outer case.
+    If the text is no code, return it unchanged; the form's command refuses it if it is no SKU.
+    Raise `ServiceError` with field `sku` for a code that is deactivated or ambiguous, has a wrong
+    check digit, or belongs to an outer case.
     """
     try:
         item = scanned_item(location, text)
@@ -154,5 +154,5 @@ def typed_sku(location: str, text: str) -> str:
 
 
 def skus_of(text: str) -> list[str]:
-    """Return the SKUs of which `text` is an active code; several if suppliers share a number."""
+    """Return the SKUs that have the active code `text`; several if suppliers share a number."""
     return list(dict.fromkeys(match.sku for match in active(matches(text))))

@@ -121,7 +121,8 @@ def range_items(
     if any(document.keys() != documents[0].keys() for document in documents):
         refuse("items", len(items), "all policies of one call must set the same columns")
     with checks.named_policies(documents), ledger_transaction():
-        # Only the insert knows which items are new: another transaction may range one meanwhile.
+        # Only the result of the insert shows which items are new, because another transaction may
+        # range one of them meanwhile.
         ranged = frozenset(insert_documents("item_location", documents, unless="inv_key"))
         counted_at = business_time_or_now("occurred_at", occurred_at)
         insert_many(

@@ -64,8 +64,9 @@ def run_command(
 ) -> R:
     """Execute `work` once per command id, as `run_idempotent` does; return its result.
 
-    `result` is the dataclass of which `work` returns an instance. Its fields must be JSON values,
-    because `app.command` stores them. A repeated call returns an instance with the stored values.
+    `work` returns an instance of the dataclass `result`. The fields of this class must be JSON
+    values, because `app.command` stores them. A repeated call returns an instance with the stored
+    values.
     """
     document = run_idempotent(command_id, kind, actor, lambda: asdict(work()), content=content)
     return typed(result, document)
@@ -115,8 +116,8 @@ def content_hash(content: object) -> str:
     The order of a mapping doesn't matter, and a dataclass is hashed as a mapping of its fields.
 
     Values whose name begins with `shown` are left out. They are the values that the page displayed,
-    for detecting changes by others. After a lost response, a person may send the same command from
-    a page with newer values, and it must have the same hash.
+    for detecting changes by others. After a lost response, a person may send the same command again
+    from a page that displays newer values. Both commands must have the same hash.
     """
     text = json.dumps(_plain(content), sort_keys=True, default=str)
     return sha256(text.encode()).hexdigest()

@@ -4,9 +4,9 @@ from typing import Final
 
 OLDEST_US: Final = 60_000_000
 
-# Common table expressions for a query. `moment.now` is the database's time. `life.age_us` is the
-# age in microseconds of the oldest heartbeat among those of all partitions and of the actuator.
-# `age_us` is null if one of these heartbeats is missing.
+# Common table expressions for a query. `moment.now` is the database's time. Each partition has a
+# heartbeat, and the actuator has one. `life.age_us` is the age of the oldest of these heartbeats in
+# microseconds. It is null if one of these heartbeats is missing.
 LIFE: Final = """
 moment AS (SELECT clock_timestamp() AS now),
 life AS (

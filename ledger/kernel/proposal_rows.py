@@ -15,9 +15,10 @@ from ledger.kernel.unscoped_rows import read_all, read_one
 from ledger.messages import Message
 from ledger.nouns import counted
 
-# SQL condition of proposals `r` on which a person or rule may decide. After a snooze, the row stays
-# open until the workers have processed the snooze; until then, `decided_at` is later than
-# `updated_at`. If the row of an earlier snooze is open, the snooze has ended.
+# SQL condition of the proposals `r` on which a person or rule may decide. After a snooze, the row
+# stays open until the workers have processed the snooze. During this time, `decided_at` is later
+# than `updated_at`, and the condition is false. If `updated_at` is later and the row is open, the
+# snooze has ended, and the condition is true.
 DECIDABLE_SQL: Final = """r.status = 'open'
     AND coalesce(r.decided_action, '') NOT IN ('approve', 'reject')
     AND NOT (coalesce(r.decided_action, '') = 'snooze'
@@ -114,8 +115,8 @@ P_co = TypeVar("P_co", bound=Proposal, covariant=True)
 class Desk(Generic[P_co]):
     """The tables and columns of one kind of proposal, and of decisions on such proposals.
 
-    `table` is in schema `app`. `decisions` is the table of the decisions, in schema `retail`; its
-    `revision_column` has the revision of the proposal.
+    `table`, in schema `app`, has the proposals. `decisions`, in schema `retail`, has the decisions;
+    its column `revision_column` has the revision on which a person or rule decided.
     """
 
     row: type[P_co]
@@ -149,7 +150,7 @@ def locked_proposal(desk: Desk[P_co], proposal: str) -> P_co:
 
 
 def locked_needs(reorder_ids: list[str]) -> list[NeedProposal]:
-    """Return those of the needs that exist, ordered by id, locked until the transaction ends.
+    """Return the existing needs in `reorder_ids`, sorted by id, locked until the transaction ends.
 
     The caller checks that the needs belong to the person's stores.
     """

@@ -136,7 +136,7 @@ def last_decision(desk: Desk[Proposal], proposal: str) -> tuple[str, str]:
 
 
 def _snoozed(row: Proposal, decision: Decision) -> str:
-    """Return a clause that names who snoozed the proposal, until when and why."""
+    """Return a text for people about the last snooze: its person, its end and its reason."""
     snooze = read_one(
         _Snooze,
         f"SELECT until_at, reason FROM retail.{decision.desk.decisions} WHERE inv_key = %s"  # noqa: S608 -- names come from the two desks above
@@ -240,7 +240,9 @@ def answer_need(answer: Answer, *, is_order: bool = False) -> None:
 def decide(
     decision: Decision, *, allowed: tuple[str, ...], command_id: UUID | None, content: object
 ) -> int:
-    """Write a decision without an order or price: reject, snooze or resume; return its id.
+    """Write a decision that orders nothing and sets no price; return the decision's id.
+
+    The action of the decision is reject, snooze or resume.
 
     `allowed` are the statuses in which the proposal accepts the decision. `content` has the values
     of the command as they were given. `refuse_if_moved` lists the causes of a `Conflict`.

@@ -63,7 +63,8 @@ def person(name: str | None) -> str:
 
 def moment_text(at: datetime) -> str:
     """Return a time as text in the stores' time zone, like `2026-11-21 10:42 UTC`."""
-    # A time in year 1 or 9999 may have no date in the stores' zone. It then keeps its own zone.
+    # A time in year 1 or 9999 may have no date in the stores' zone. The text then has the zone of
+    # `at`.
     with suppress(OverflowError):
         at = at.astimezone(store_zone())
     return f"{at:%Y-%m-%d %H:%M %Z}"

@@ -69,7 +69,7 @@ class ChangeOrderLine:
 
 @dataclass(frozen=True, slots=True)
 class ConfirmOrderLine:
-    """The units of a line that its supplier has confirmed, and a new due day or None.
+    """The units that the supplier has confirmed for a line, and a new due day or None.
 
     More units than were ordered need `beyond_order_allowed`. 0 units close the line and need
     `closing_allowed`. Pages and the API set `closing_allowed` only after the person has confirmed

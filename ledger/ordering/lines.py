@@ -353,7 +353,7 @@ def received_for_order(line_id: int, *, without_shipment: int | None = None) -> 
 def open_order_units(line: OrderLine, *, without_shipment: int | None = None) -> int:
     """Return the open units of a locked line: max(0, expected - cancelled - received).
 
-    Expected are the confirmed units or, if none are confirmed, the ordered units.
+    The expected units are the confirmed units or, if none are confirmed, the ordered units.
     `without_shipment` leaves out the receipt with this id.
     """
     promised = line.confirmed_units

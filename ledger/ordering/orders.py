@@ -145,7 +145,7 @@ class ToSend:
 
 
 def check_order(*, order_ref: str, below_minimum_allowed: bool, shown_version: str) -> ToSend:
-    """Return the numbers of lines and units, and the value, that `send_order` would send now.
+    """Return the draft order that `send_order` would send now: its lines, units and value.
 
     Write nothing. Raise the errors that `send_order` would raise. Call this inside
     `ledger_transaction`; the lines stay locked until the transaction ends.

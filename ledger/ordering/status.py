@@ -89,7 +89,7 @@ WEEK: Final = 7
 
 
 def after(status: Status, action: Action, *, line_id: int) -> Status | Literal["gone"]:
-    """Return the status that `ALLOWED` has for `action`; "gone" if the action deletes the line.
+    """Return the status after `action` by the mapping `ALLOWED`; "gone" if the line is deleted.
 
     Raise `Conflict` if the line's present `status` forbids the action.
     """
@@ -122,9 +122,9 @@ def status_after(status: Status, *, open_units: int, is_confirmed: bool) -> Stat
 def open_units(
     *, ordered: int, confirmed: int | None, cancelled: int, received_for_order: int
 ) -> int:
-    """Return max(0, expected - cancelled - received units of the order).
+    """Return the open units of a line: max(0, expected - `cancelled` - `received_for_order`).
 
-    Expected are the confirmed units, or the ordered ones if none are confirmed.
+    The expected units are the confirmed units or, if none are confirmed, the ordered units.
     """
     promised = ordered if confirmed is None else confirmed
     return max(0, promised - cancelled - received_for_order)

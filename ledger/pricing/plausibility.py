@@ -4,8 +4,9 @@ A caller has to confirm such a price. No price is forbidden here, because the ru
 of at least 0.01 that is not below the floor (docs/domain.md 0, 6.4). Pages and the API ask the
 person for the confirmation. Other callers confirm by default.
 
-The limit is a factor of two, inclusive. It accepts usual changes, half price included, and detects
-a missing decimal point, an extra digit and most transposed digits.
+A price from half to twice the usual price, both included, needs no confirmation. Usual changes are
+within these limits, even a reduction to half the price. A missing decimal point, an extra digit and
+most transposed digits give a price outside of the limits.
 """
 
 from collections.abc import Mapping
@@ -33,7 +34,7 @@ REGULAR: Final = "regular_minor"
 
 @dataclass(frozen=True, slots=True)
 class _Elsewhere:
-    """The lowest and highest cost and regular price of an item at other locations.
+    """The range of an item's cost, and the range of its regular price, at other locations.
 
     A value is None if no other location has one.
     """

@@ -53,7 +53,8 @@ def next_window_start(now: datetime) -> datetime:
 class SetPrice:
     """A price in minor units that starts at `effective_from`.
 
-    With None, the price starts with the next window of ten minutes: at 10:50 if it is 10:43.
+    If `effective_from` is None, the price starts with the next window of ten minutes: at 10:50 if
+    it is 10:43 now.
 
     * A `manual` price starts with the next window at the earliest, because windows that have begun
       keep their price.
@@ -265,8 +266,8 @@ def roll_back_price(
     new row gets the same time. Of two rows with the same time, the row with the greater id is in
     force, so the scheduled price never takes effect.
 
-    Raise `Conflict` if the newest price is a rollback itself, if there is no price to go back to,
-    or if the person saw another price (`shown_price_id`).
+    Raise `Conflict` if the newest price is a rollback itself, or if there is no price to go back
+    to. Raise it also if the person saw another price (`shown_price_id`).
     """
 
     def work() -> Written:

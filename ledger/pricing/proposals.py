@@ -79,8 +79,8 @@ def approve_price(
         begins = max(moment_of(row.effective_at_us), next_window_start(database_now()))
         price = Price(row.new_minor, row.step, "rule", begins, proposal_id)
         # Insert the price before the decision, so that the record of the price comes first in the
-        # log and closes the proposal as accepted. If the proposal's time is 48 h ago or more, the
-        # record of the decision would close it as expired.
+        # log and closes the proposal as accepted. If the proposed start time is 48 h ago or more,
+        # the record of the decision would close the proposal as expired.
         write_price(item, price, actor=actor)
         write_decision(row, decision)
         return _approval(proposal_id, repeated=False)

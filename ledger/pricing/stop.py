@@ -91,10 +91,10 @@ def refuse_while_killed() -> None:
 def _roll_back_scheduled(actor: str | None) -> tuple[int, list[str]]:
     """Replace each scheduled rule-made price by the price before it or, if higher, by the floor.
 
-    The new row has the start of the replaced price. Return the number of replaced prices, and the
-    keys whose scheduled price stays. It stays if `price_before` finds none, or if the floor is
-    above `MOST_PRICE`. The caller holds the lock on the switch, so no approval adds a price
-    meanwhile.
+    The new row has the start of the replaced price. A scheduled price stays if `price_before` finds
+    no price before it, or if the floor is above `MOST_PRICE`. Return the number of replaced prices,
+    and the keys whose scheduled price stays. The caller holds the lock on the switch, so no
+    approval adds a price meanwhile.
     """
     found = read_all(_Scheduled, _SCHEDULED, next_window_start(database_now()))
     # Every write of a price locks the item. So after this statement, the prices can't change any

@@ -6,7 +6,8 @@ from typing import Final
 from ledger.kernel.transactions import fetch_column, fetch_value
 
 # Calendar days (UTC) between two full proofs. With 168 hours instead, a nightly proof that starts
-# some minutes too early would not be full. The weekday of the full proof would move by a day.
+# some minutes early would not be full. Only the proof of the next night would be full, so the
+# weekday of the full proof would move by a day.
 DAYS_PER_FULL_PROOF: Final = 7
 _EQUAL: Final = "keys_differing = 0 AND decisions_differing = 0"
 _PROVEN: Final = f"""

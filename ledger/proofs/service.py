@@ -20,10 +20,10 @@ class RecordProof:
 
     `code` is the digest of the rules' sources.
 
-    `ends` maps each partition to the first offset that neither side includes. `base` is the run
-    from whose states the recomputation started, None if it started at the first record.
-    `differences` has the first differing keys and decisions. `digest` is a hash of all recomputed
-    states.
+    `ends` maps each partition to the first offset that neither the live state nor the recomputation
+    includes. `base` is the run from whose states the recomputation started, None if it started at
+    the first record. `differences` has the first differing keys and decisions. `digest` is a hash
+    of all recomputed states.
     """
 
     run: str

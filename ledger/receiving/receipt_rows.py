@@ -1,8 +1,8 @@
 """Functions that write a receipt, of a supplier's delivery or of a transfer.
 
-One write of one row is the whole receipt, so the log has a single record of the receipt. This
-record changes on-hand, unavailable, on-order and in-transit together. So the workers never decide
-on a part of a receipt.
+A receipt is written with one statement to one row, so the log has a single record of the receipt.
+This record changes on-hand, unavailable, on-order and in-transit together. So the workers never
+decide on a part of a receipt.
 """
 
 from dataclasses import dataclass

@@ -140,7 +140,7 @@ def correct_receipt(
 
     def work() -> ReceiptCorrected:
         line_id = line_of_shipment(shipment_line_id)
-        # Every receipt locks the order line before the shipment, so that two can't deadlock.
+        # Every receipt locks the order line before the shipment, so two receipts can't deadlock.
         line = None if line_id is None else locked_line(line_id)
         receipt = _own_fresh_receipt(shipment_line_id, shown_version, actor)
         delivered.require_reason_if_empty()

@@ -51,10 +51,9 @@ class DraftOrder:
 
 @dataclass(frozen=True, slots=True)
 class Announced:
-    """A send that waits: its id, its number of needs or orders, and those refused at once.
+    """A send that waits: its id, its number of needs or orders, and those that were refused.
 
-    `send_id` is None if everything was refused. In `refused`, the `reorder_id` of a draft order is
-    its `order_ref`.
+    `send_id` is None if all were refused. `reorder_id` of a refused order is its `order_ref`.
     """
 
     send_id: int | None
@@ -110,11 +109,11 @@ def send_needs(
     actor: str | None = None,
     command_id: UUID | None = None,
 ) -> Announced:
-    """Store a request to approve and send needs in ten seconds, each at its shown revision.
+    """Store a request to approve and send needs in ten seconds, at the revisions that were shown.
 
     A need that can't be ordered is refused with its reason and doesn't stop the others. The needs
-    of one supplier and location become a new order. An existing draft keeps its own lines.
-    Raise `ServiceError` unless there are 1 to 500 needs.
+    of one supplier and location become a new order; an existing draft order stays unchanged. Raise
+    `ServiceError` unless there are 1 to 500 needs.
     """
     approver = Approver(
         actor, odd_units_allowed, sends=True, below_minimum_allowed=below_minimum_allowed
@@ -308,8 +307,8 @@ def cancel_send(
 ) -> Cancelled:
     """Cancel a waiting send; return the number of its needs or orders. Nothing is ordered or sent.
 
-    The deadline itself doesn't matter: a send that the automation has not executed yet can be
-    cancelled. Raise `Conflict` for a send that has ended, `ServiceError` for an unknown send.
+    A send can be cancelled even after its deadline, if the automation has not executed it yet.
+    Raise `Conflict` for a send that has ended, `ServiceError` for an unknown send.
     """
 
     def work() -> Cancelled:

@@ -37,8 +37,9 @@ from ledger.reorders.approvals import (
 )
 from ledger.reorders.pending import refusal_reason
 
-# After a rejection or a short order, the item opens no new need for a time (docs/domain.md 5.3).
-# Maps the state of the item's episode to the status of the closed need that caused this hold.
+# A hold is the time after a rejection or a short order in which the rules open no new need of the
+# item (docs/domain.md 5.3). During the hold, the state of the item's episode is a key of this
+# mapping. The value is the status of the closed need that caused the hold.
 HELD_AFTER: Final = {"held-rejected": "rejected", "held-short": "accepted"}
 
 

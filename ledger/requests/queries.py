@@ -74,7 +74,8 @@ class Request:
         """Return the arguments by name."""
         found = dict(json.loads(self.arguments))
         if self.kind == PUBLISH and "revision" in found:
-            # Earlier releases stored a revision. The command accepts it in place of a run's name.
+            # Earlier releases stored a logic revision as the argument `revision`. The command
+            # accepts this number in place of a run's name.
             found["run"] = found.pop("revision")
         return found
 

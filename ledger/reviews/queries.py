@@ -39,8 +39,8 @@ class Review:
     """A requested review. `verdict` is `waiting` until a person decides; `summary` is JSON.
 
     `former` and `revision` are the logic revisions of the two `runs`, and `code` is the hash of the
-    new rules. `keys` is the number of keys that the runs decided differently. The approver accepts
-    up to `growth` further such keys at the switch.
+    new rules. `keys` is the number of keys that the runs decided differently. At the switch, up to
+    `growth` further keys may differ; the approver has accepted this.
     """
 
     id: int

@@ -100,8 +100,8 @@ def request_review(request: RequestReview, *, actor: str) -> Review:
 class Decision:
     """A verdict with its reason and, for an approval, the number of further keys that may differ.
 
-    Stock changes between approval and promotion, so keys may differ that were equal before. The
-    person who approves accepts up to `growth` such keys.
+    Stock changes between approval and promotion. So at the promotion, keys may differ that were
+    equal before. The person who approves accepts up to `growth` of these keys.
     """
 
     verdict: str

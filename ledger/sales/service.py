@@ -23,7 +23,7 @@ class RecordSale(NamedTuple):
     """One sale line from a till: a sale (quantity > 0) or a return (quantity < 0).
 
     `source` and `source_ref` together identify the line, so that it is written once. `occurred_at`
-    None means now. `condition` is that of returned goods: resaleable, damaged or discarded.
+    None means now. `condition` describes returned goods: resaleable, damaged or discarded.
     """
 
     location: str

@@ -71,7 +71,7 @@ class _Acknowledged:
 
 @dataclass(frozen=True, slots=True)
 class _Dismissed:
-    """The result of a dismissal as it is stored: the id of the rejected record."""
+    """The stored result of a dismissal: the id of the rejected record."""
 
     record: str
 

@@ -28,7 +28,10 @@ class Transfer:
 
 @dataclass(frozen=True, slots=True)
 class LockedTransfer:
-    """Both rows of a transfer, locked until the transaction ends."""
+    """Both rows of a transfer, locked until the transaction ends.
+
+    `leaving` is the row of the source, `arriving` the row of the destination.
+    """
 
     leaving: ShipmentLine
     arriving: ShipmentLine
@@ -50,7 +53,7 @@ def write_pair(
 
     `keys` are the key at the source and the key at the destination. `moved` has the columns that
     both rows share, for example status and units. `transfer_ref` None makes a new reference. Only
-    the arriving row gets `reorder_id`, the id of the need that the transfer answers.
+    the destination's row gets `reorder_id`, the id of the need that the transfer answers.
     """
     reference = transfer_ref or f"T-{uuid4().hex[:12]}"
     item = {"sku": route.sku, "transfer_ref": reference, "due_on": route.due_on}
@@ -65,8 +68,8 @@ def write_pair(
 def locked_transfer(shipment_line_id: int) -> LockedTransfer:
     """Return the transfer to which a row belongs, locked until the transaction ends.
 
-    `shipment_line_id` is the leaving or the arriving row. Raise `Conflict` if the transfer was
-    cancelled, or if it doesn't have exactly one leaving and one arriving row.
+    `shipment_line_id` is the id of either row. Raise `Conflict` if the transfer was cancelled, or
+    if it doesn't have exactly one row of the source and one row of the destination.
     """
     reference: str | None = fetch_value(
         "SELECT max(transfer_ref) FROM retail.shipment_line"

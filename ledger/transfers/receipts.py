@@ -20,7 +20,10 @@ from ledger.receiving.shipment_line import ShipmentLine, locked_shipment
 
 @dataclass(frozen=True, slots=True)
 class _Lost:
-    """The stored result: units lost in transit, below 0 if more arrived than were shipped."""
+    """The result stored for a command id: the units lost in transit.
+
+    `lost` is below 0 if more units arrived than were shipped.
+    """
 
     lost: int
 
@@ -34,8 +37,8 @@ def receive_transfer(
 ) -> int:
     """Receive a transfer; return shipped minus arrived units. Arrived units include damaged ones.
 
-    If this difference is not 0, `delivered` must have a reason. `shipment_line_id` is the arriving
-    row.
+    If shipped and arrived units differ, `delivered` must have a reason. `shipment_line_id` is the
+    id of the transfer's row at the destination.
 
     Raises:
         ServiceError: no such row, or no reason for a difference.
@@ -76,8 +79,8 @@ def correct_transfer_receipt(
 ) -> int:
     """Replace `actor`'s own receipt, within 48 h; return shipped minus arrived units.
 
-    One update reverses the old receipt and books the new one. Without a new time, the old time is
-    kept.
+    One update reverses the old receipt and books the new one. If `delivered` has no time, the new
+    receipt gets the time of the old one.
 
     Raises:
         ServiceError: another person received the transfer, the receipt is older than 48 h, or a

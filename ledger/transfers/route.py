@@ -112,9 +112,9 @@ def refuse_beyond_stock(
     """Raise `ServiceError` if units > max(0, on-hand - promised units) of the source `inv_key`.
 
     Promised units are allocated to customers or part of a planned transfer. If the caller ships a
-    planned transfer, `besides` is the id of its leaving row, whose units then don't count as
-    promised. `or_else` is a next step to add to the message. A key without a policy is not checked.
-    The item's row stays locked until the transaction ends.
+    planned transfer, `besides` is the id of the transfer's row at the source. Its units then don't
+    count as promised. `or_else` is a next step to add to the message. A key without a policy is not
+    checked. The item's row stays locked until the transaction ends.
     """
     # Lock in a separate statement, so that the next statement sees what others committed before the
     # lock.

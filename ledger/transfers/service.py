@@ -44,8 +44,8 @@ def plan_transfer(
     (proposed reorder) with this id.
 
     Raises:
-        ServiceError: the item isn't ranged at one of the locations, the due day is past, or the
-            units exceed those that the source has on hand and not promised.
+        ServiceError: the item isn't ranged at a location, the due day is past, or the source has
+            too few units on hand that are not promised.
         Conflict: the need is closed, snoozed or decided, or has another revision than
             `shown_revision`.
     """
@@ -90,9 +90,10 @@ class ShipTransfer:
 def ship_transfer(
     command: ShipTransfer, *, actor: str | None = None, command_id: UUID | None = None
 ) -> Transfer:
-    """Write a transfer that was not planned, with both rows in status shipped; return their ids.
+    """Write a transfer that was not planned, with both rows in status shipped.
 
-    Make the checks of `plan_transfer`, with these differences:
+    Return the transfer's reference and the ids of its two rows. The checks are those of
+    `plan_transfer`, with these differences:
     * The person must work for the source; working for the destination is not enough.
     * The revision of the need is not compared.
     * The due day may be past, but not before the shipping day.
@@ -240,7 +241,8 @@ def move_transfer_due_date(
                     left_on=left_on,
                 ),
             )
-        # The leaving row is a movement of stock, whose author is the person who shipped it.
+        # `recorded_by` changes only in the destination's row. In the source's row it names the
+        # person who shipped the units.
         execute(
             "UPDATE retail.shipment_line SET due_on = %s,"
             " recorded_by = CASE leg WHEN 'transfer_in' THEN %s ELSE recorded_by END"

@@ -1,4 +1,4 @@
-"""Queries of the webhooks of one account or of all accounts, and of their dead messages."""
+"""Queries that read webhooks and their dead messages, for one account or for all accounts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

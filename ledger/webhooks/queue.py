@@ -45,7 +45,8 @@ def _queue(webhook_id: int) -> int:
         if hook is None:  # the webhook was stopped meanwhile, or another sender queues its events
             return 0
         queued = _queue_gap(hook)
-        newest = newest_event()  # read first: each event up to it is visible to the next statement
+        # Read the newest id before the events: the next statement sees every event up to this id.
+        newest = newest_event()
         with within(_scope(hook.person_id)):
             found = decision_events(after=hook.after_id, location=hook.location, rows=EVENTS_A_STEP)
         wanted = [event for event in found if event.kind in hook.kinds]

@@ -70,7 +70,10 @@ class Owner:
 
 @dataclass(frozen=True, slots=True)
 class RegisterWebhook:
-    """An address, the kinds of events that it receives, and their location ("" for all)."""
+    """An address, and the kinds and the location of the events that it receives.
+
+    If `location` is "", the address receives the events of all locations.
+    """
 
     url: str
     kinds: tuple[str, ...]
@@ -153,8 +156,8 @@ def register_webhook(
 def rotate_secret(which: Which) -> Registered:
     """Give a webhook a new secret; return the webhook's id and the secret.
 
-    For 24 hours, each message has a signature by the former secret too. It has none if the former
-    secret can't be decrypted, because Django's secret key has changed since.
+    For 24 hours, each message also has a signature by the former secret. This second signature is
+    missing if Django's secret key has changed, so that the former secret can't be decrypted.
     """
     fresh: list[str] = []
 

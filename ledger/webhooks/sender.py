@@ -50,8 +50,9 @@ WHERE w.id = m.webhook_id AND (w.status = 'deleted'
 # A message waits until the earlier messages of its ordering key are delivered or dead. Each earlier
 # message may fail for 19 hours before it is dead, so a message could wait for months. After some
 # days, this statement makes a message without an attempt dead. The days begin at `due_at`: the time
-# at which the message was queued, a person sent it again, or its webhook was resumed. An earlier
-# message must have failed after these days. So a sender that didn't run for days first tries again.
+# at which the message was queued, a person sent it again, or its webhook was resumed. There is a
+# second condition: an earlier message failed after the end of these days. So if no sender ran for
+# days, the earlier message gets another attempt before this message is made dead.
 _EXPIRE: Final = """
 UPDATE app.webhook_message m SET status = 'dead', failed_at = clock_timestamp(), problem = %s
 FROM app.webhook w WHERE w.id = m.webhook_id AND w.status = 'active' AND m.status = 'waiting'
@@ -100,7 +101,7 @@ class _Next:
 
 
 def end_revoked() -> int:
-    """Stop the webhooks of ended tokens and disabled accounts; return the number stopped."""
+    """Stop webhooks whose token was ended or whose account is disabled; return their number."""
     return execute(_REVOKE)
 
 

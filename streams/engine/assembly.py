@@ -24,7 +24,7 @@ from streams.engine.retained import Retained
 
 _Json = dict[str, Any]
 _Levels = dict[InvKey, bytes]
-_Rows = dict[int, tuple[Order, bytes]]  # window start (µs) -> position of the key's state, row
+_Rows = dict[int, tuple[Order, bytes]]  # window start (µs) -> (position of the state, row)
 
 BLOCKS_AT_ONCE: Final = 4  # a few milliseconds of work
 
@@ -92,9 +92,9 @@ class Assembly:
 
     @property
     def generation(self) -> int | None:
-        """Return the generation of the source log that the levels come from.
+        """Return the generation of the source log that the levels come from, or None.
 
-        It is None if no level has a progress header, which names the next offset to fold.
+        It is None if no level has a progress header (the header with the next offset to fold).
         """
         level = _parsed(self._level_of_progress)
         return None if level is None else level["position"]["generation"]

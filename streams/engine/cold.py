@@ -19,10 +19,12 @@ from cdc.contracts.state import decode_state, encode_state
 from inventory.model.ids import InvKey
 from inventory.model.state import KeyState
 
-# Documents in a block. Compared with 32, blocks of 16 need a third more bytes. Blocks of 64 take
-# twice as long to decompress.
+# Largest number of documents (encoded states) in a block. Blocks of 16 documents would need a third
+# more bytes than blocks of 32. Blocks of 64 documents would take twice as long to decompress.
 SLOTS: Final = 32
-BLOCK_BYTES = 256 << 10  # most bytes of documents; a key with all its windows takes half of this
+# A block gets no further document once its documents have this many bytes. A document with all
+# windows of its key has about half of this.
+BLOCK_BYTES = 256 << 10
 _SMALL: Final = 8 << 10  # compressed bytes; a half-empty block below this is rewritten
 _LEVEL: Final = 1
 _SEPARATOR: Final = b"\n"  # JSON escapes newlines
@@ -147,9 +149,10 @@ class ColdStates:
         self.blocks[number] = block
 
     def sparse(self) -> Iterator[Document]:
-        """Yield the current documents of all sparse blocks; see `Block.sparse`.
+        """Yield key and encoded state of each key whose newest state is in a sparse block.
 
-        If the caller adds these documents again, new blocks replace the sparse ones.
+        `Block.sparse` defines a sparse block. If the caller adds these states again, new blocks
+        replace the sparse ones.
         """
         for block in [b for b in self.blocks.values() if b.sparse]:
             documents = block.documents()

@@ -46,8 +46,8 @@ class Effects:
 
     - `rows` has each key whose level (state record) must be written. It maps the key to the starts
       of its changed window rows.
-    - `decisions` maps the id of a need or price proposal to its last revision, and to the state
-      after that revision.
+    - `decisions` maps the id of a need or price proposal to a pair: its last revision, and the
+      key's state after that revision.
     - `beats` maps the key of a heartbeat to the newest heartbeat.
     - `expired` has the window rows that changed and then expired. It maps (key, start) to the last
       record of the row.

@@ -16,7 +16,8 @@ from typing import Final
 # that one collection scans while keys are decoded. All queries wait meanwhile: 49 ms for 50,000
 # containers, 350 ms for a million.
 THRESHOLDS: Final = (2_000, 5, 10_000)
-FREEZE_AFTER_KEYS: Final = 20_000  # newly decoded keys; scanning fewer takes little time
+# Number of newly decoded keys after which objects are excluded. Scanning fewer takes little time.
+FREEZE_AFTER_KEYS: Final = 20_000
 
 
 def collect_rarely() -> None:

@@ -44,7 +44,7 @@ class KafkaLog:
             bootstrap_servers=bootstrap,
             group_id=None,
             enable_auto_commit=False,
-            auto_offset_reset="none",  # a missing offset is an error, never a silent restart
+            auto_offset_reset="none",  # raise an error if an offset is out of range
             isolation_level="read_committed",
             max_partition_fetch_bytes=FETCH_BYTES,
             fetch_max_wait_ms=50,

@@ -85,7 +85,7 @@ class LevelText:
     rows: Rows
 
     def with_rows(self, rows: Mapping[int, bytes]) -> bytes:
-        """Return the JSON with `rows` instead of its own window rows, sorted by start."""
+        """Return the state's JSON with its window rows replaced by `rows`, sorted by start."""
         return b"".join((self.before, b",".join(rows[at] for at in sorted(rows)), self.after))
 
 

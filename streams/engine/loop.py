@@ -33,7 +33,8 @@ from streams.engine.store import OwnedPartition
 
 SLICE_S = 0.002  # longest work without yielding to queries, transactions and heartbeats
 CLOCK_EVERY = 25  # records between two readings of the clock; decoding a state takes 0.2 ms
-REFUSED_IN_A_ROW = 1_000  # consecutive before_dedupe_horizon records that stop a worker
+# The worker stops after this many consecutive records with the rejection `before_dedupe_horizon`.
+REFUSED_IN_A_ROW = 1_000
 LATE_REASON = "window_expired"
 
 

@@ -191,7 +191,7 @@ class MemoryWriter:
         each send and the commit, and once after the commit.
 
         Raises:
-            Fenced: before one of these steps, if another owner initialised the producer.
+            Fenced: another owner initialised the producer before one of these steps.
         """
         await self._may(partition, "begin")
         transaction = self._broker.begin(partition)

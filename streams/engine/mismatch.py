@@ -32,10 +32,10 @@ class LogMismatch(Exception):
 
 
 class UnfinishedPublication(LogMismatch):
-    """The changelogs come from a publication of a recomputation that is not finished.
+    """The changelogs come from an unfinished publication of a recomputation.
 
-    The command `repair` deletes the changelogs. It refuses the logic revision of the stack's own
-    workers. For that revision, `repair_of_own` is the command.
+    The command in `repair` deletes the changelogs. It refuses the logic revision of the stack's own
+    workers: for this revision, the command is in `repair_of_own`.
     """
 
     repair_of_own = REBUILD

@@ -141,8 +141,8 @@ class Ownership:
     async def release(self) -> None:
         """Give up all partitions, and return once their producers are closed.
 
-        A takeover that is under way ends first. Otherwise it could fence the next owner. An error
-        of a takeover goes to `on_failure`, as after `assign`.
+        A takeover that is under way ends first. Otherwise it could fence the next owner. If a
+        takeover fails, it calls `on_failure`, as after `assign`.
         """
         await self.revoked()
         await self.assign(())

@@ -1,4 +1,4 @@
-"""The publication of a finished recomputation as a partition's changelogs and outputs.
+"""Publish a finished recomputation: write a partition's states and outputs to the topics.
 
 The records equal, byte for byte, those of a worker that folds the complete history as one chunk.
 The worker's own code writes them, and the same producers fence other writers.
@@ -62,7 +62,10 @@ class History(Protocol):
 
     @property
     def streamed(self) -> bool:
-        """Return True if the history has a change (op c, u or d): Debezium's snapshot is over."""
+        """Return True if the history has a change, so that Debezium's snapshot is over.
+
+        A change is a record with op c, u or d.
+        """
         ...
 
     def ring_from(self) -> int:

@@ -31,7 +31,9 @@ from streams.engine.snapshot import Snapshot
 from streams.engine.store import OwnedPartition
 
 CHANGELOGS = (ON_HAND_CHANGELOG, SALES_WINDOWS_CHANGELOG)
-TAIL = 64  # number of last offsets to search; each chunk's last level has a progress
+# Number of offsets, at the end of a range, in which to search for the newest progress. Each chunk
+# writes a progress with its last level.
+TAIL = 64
 START = Progress(0, None, None, streamed=False)
 
 logger = structlog.get_logger(__name__)
@@ -113,7 +115,8 @@ async def _contradiction(snapshot: Snapshot, topics: Topics, log: Log) -> str | 
     newest = await newest_progress(snapshot.number, max(first, at - TAIL), at, log)
     if newest is None:
         return f"{ON_HAND_CHANGELOG} has no progress in the {TAIL} offsets before {at}"
-    # A topic whose last records the broker has lost keeps its id. So compare the progress too.
+    # A topic has the same id after the broker has lost its last records. So compare the progress
+    # too.
     if newest.next_offset != snapshot.changelog_next_offset:
         return (
             f"{ON_HAND_CHANGELOG} has the progress {newest.next_offset} before offset {at}, "
@@ -168,8 +171,8 @@ async def _read(
 
     Raises:
         UnreadableRecord: names the position of a record that this code can't read.
-        LogMismatch: a record is a tombstone. No worker writes tombstones. After one, compaction
-            removes all records of its key.
+        LogMismatch: a record is a tombstone. No worker writes tombstones. Compaction
+            removes all earlier records of a tombstone's key.
     """
     async for batch in log.read(topic, number, *offsets):
         for record in batch:

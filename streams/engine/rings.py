@@ -12,7 +12,8 @@ from streams.engine.records import Log
 from streams.engine.snapshot import Snapshot
 from streams.engine.undecodable import RECENT
 
-LOOK_BACK = RECENT  # records that are always read, to count the undecodable ones again
+# Without a usable snapshot, at least this many records are read, to find the undecodable ones.
+LOOK_BACK = RECENT
 
 
 async def rebuild_ring(

@@ -201,7 +201,7 @@ def load(directory: Path, number: int, generation: int) -> Snapshot | None:
 def newest_first(directories: Iterable[Path], number: int, generation: int) -> list[Path]:
     """Return the directories that have a snapshot of the partition, newest file first.
 
-    Directories that can't be read come last. They are kept, so that `load` reports their errors.
+    The result ends with the directories that can't be read, so that `load` reports their errors.
     """
     found: list[tuple[int, Path]] = []
     for directory in directories:
@@ -216,10 +216,10 @@ def newest_first(directories: Iterable[Path], number: int, generation: int) -> l
 
 
 def prune(directory: Path) -> None:
-    """Delete files left unfinished by a crash, and all but the `MOST_FILES` newest snapshots.
+    """Delete unfinished files that a crash left, and all but the newest `MOST_FILES` snapshots.
 
-    Call this while no snapshot is being written. Files of partitions that moved to other workers
-    are kept within that number: they shorten the restore if the partition returns.
+    Call this while no snapshot is being written. The snapshots that are left may be of partitions
+    that moved to other workers. They shorten the restore if such a partition returns.
     """
     for unfinished in directory.glob("*" + _UNFINISHED):
         unfinished.unlink(missing_ok=True)

@@ -68,7 +68,7 @@ def extent(worker: Queryable, owned: OwnedPartition) -> Document:
 
 
 def of_key(about: Document, state: KeyState) -> Document:
-    """Return the fields `about` (the partition's `extent`), the key and its state's position."""
+    """Return the fields in `about` (the result of `extent`), the key, and its state's position."""
     position = {
         "generation": state.position.generation,
         "partition": about["partition"],
@@ -83,7 +83,7 @@ def full_state(state: KeyState, _span: Span) -> Document:
 
 
 def level(state: KeyState, _span: Span) -> Document:
-    """Return the state of a key without window rows, and its units on hand and to sell."""
+    """Return a key's units on hand and available to sell, and its state without window rows."""
     return {
         "on_hand_units": state.on_hand_units,
         "available_to_sell_units": state.available_to_sell_units,
@@ -109,8 +109,8 @@ def sales_windows(state: KeyState, span: Span) -> Document:
 class Store:
     """A view of a key's state in the HTTP API.
 
-    `kind` is the kind of its document, `document_of` builds the document, and `parameters` are the
-    query parameters that it accepts.
+    `kind` names the schema of the answer, and `document_of` builds the answer's fields. A request
+    may have the query parameters `parameters`.
     """
 
     kind: str
@@ -174,9 +174,10 @@ def complete_map(rows: Iterable[Document]) -> list[Document]:
 
 
 def claim_order(row: Document) -> tuple[bool, int]:
-    """Return the rank of a worker's claim to a partition: (is its state RUNNING, next offset).
+    """Return the rank of a worker's claim to a partition, as a pair that can be compared.
 
-    The worker with the highest rank is taken as the owner.
+    The first value is True if the partition's state is RUNNING. The second value is its next
+    offset. The worker with the highest rank is taken as the owner.
     """
     return row["state"] == RUNNING, row.get("next_offset", -1)
 

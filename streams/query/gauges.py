@@ -122,7 +122,7 @@ def _of_partitions(readings: Readings, worker: Queryable) -> None:
 
 
 def _of_extent(readings: Readings, worker: Queryable) -> None:
-    """Register lag and ages of each partition."""
+    """Register each partition's lag, and the ages of its newest record and newest heartbeat."""
     of_each = partial(_each, worker)
     gauge = readings.gauge
     gauge(

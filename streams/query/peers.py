@@ -129,7 +129,8 @@ class Peers:
                 rows = checked(PARTITIONS, await answer.json())["partitions"]
         except TimeoutError:
             return  # busy or stopped: use its last answer for `FORGET_AFTER_S`
-        except (aiohttp.ClientError, ValueError, KeyError):  # also from a worker of another release
+        except (aiohttp.ClientError, ValueError, KeyError):
+            # A worker of another release may give an answer that this code can't read.
             self._last_answers.pop(url, None)
             return
         # Workers of another revision may run beside this one; their states must not be shown here.

@@ -47,7 +47,7 @@ ON CONFLICT (service) DO UPDATE
 
 
 class Sink(Protocol):
-    """A sink, which names the topics to read and writes batches of their records to Postgres."""
+    """A sink. It returns the topics to read, and it writes batches of their records to Postgres."""
 
     @property
     def name(self) -> str:
@@ -110,7 +110,7 @@ def main(create: Callable[[SinkSettings], Sink]) -> None:
 
 
 def _halt(event: str, error: Exception, code: ExitCode, topic: str) -> Never:
-    """Log the problem with its repair command, which `inventory doctor` shows, and end."""
+    """Log the problem and its repair command for `inventory doctor`, and end the process."""
     repair = repair_at_topic(topic, code)
     log.critical(event, problem=str(error), exit_code=int(code), repair=repair)
     sys.exit(code)
@@ -164,7 +164,8 @@ class _Process:
                     self._sink.write(connection, batch)
             except RevisionSwitched as moved:
                 log.warning("batch dropped", reason=str(moved), records=len(batch))
-                # Read the batch again, even if two switches have restored the former topics.
+                # Start again at the stored positions. If the topics were not reset here, a second
+                # switch back to the same topics would look like no change.
                 self._topics = ()
                 self._start_if_changed(source, connection)
             else:
@@ -173,7 +174,8 @@ class _Process:
     def _start_if_changed(self, source: SinkSource, connection: Connection) -> None:
         """Start to read from the stored positions if the sink's topics have changed.
 
-        If the broker returns no ids of the topics, read nothing, and try again later.
+        If the broker doesn't answer a request for the topics' ids, read nothing, and try again
+        later.
         """
         topics = tuple(self._sink.topics(connection))
         if topics == self._topics:

@@ -128,11 +128,11 @@ def propose(
 
 
 def approved(connection: Connection) -> tuple[dict[str, str], int]:
-    """Return the approved needs that are still open, as id → key, and Postgres' time in µs.
+    """Return the approved needs that are still open (id → key), and the present time in µs.
 
-    All approvals before that time have committed. So in the log, their orders come before every
-    record with a later commit time. The call waits for running approvals and blocks new ones until
-    the caller's transaction ends.
+    The time is by Postgres' clock. All approvals before that time have committed. So in the log,
+    their orders come before every record with a later commit time. The call waits for running
+    approvals and blocks new ones until the caller's transaction ends.
     """
     connection.execute(_HOLD_APPROVALS)
     rows = connection.execute(_APPROVED).fetchall()

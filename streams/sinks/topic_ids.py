@@ -23,8 +23,9 @@ def checked_ids(
 ) -> dict[str, str]:
     """Compare the ids in `stored` with the broker's. Return the broker's ids of `topics`.
 
-    `stored` lacks a topic if the sink has no position in it, or if an earlier release stored that
-    position. Such a topic is not compared, nor is a topic that doesn't exist in the broker.
+    `stored` lacks a topic if the sink has no position in it, or if an earlier release stored the
+    position without an id. Such a topic is not compared. Neither is a topic that doesn't exist in
+    the broker.
 
     Raises:
         SourceLost: a topic was deleted and created again.

@@ -196,7 +196,7 @@ class ChunkConsumer(Consumer):
     async def _pass_on(self, tp: TP, record: Any) -> None:  # noqa: ANN401 -- no types in aiokafka
         """Pass a record of another topic than `hot_topic` to Faust.
 
-        If offsets are missing before it, tell Faust first that they have no records.
+        If offsets before the record are missing, first report them to Faust as a gap.
         """
         read = self._read_offset[tp]
         if read is not None and record.offset < read:

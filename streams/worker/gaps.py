@@ -18,7 +18,7 @@ from cdc.contracts.topics import STOCK_EVENTS
 from streams.engine.records import Log, SourceRecord
 from streams.engine.store import OwnedPartition
 
-READ_AT_ONCE: Final = 20_000  # offsets of a partition between two checks
+READ_AT_ONCE: Final = 20_000  # most offsets of a partition that one check reads
 
 Fold = Callable[[Sequence[SourceRecord], OwnedPartition], Awaitable[None]]
 IsReady = Callable[[OwnedPartition], bool]
@@ -79,7 +79,7 @@ class Gaps:
                     if not is_ready(owned):
                         return
                     part = records[begin : begin + self._most_records]
-                    # The log has no records at the offsets that were skipped before this part.
+                    # The log has no records at the offsets between the previous part and this one.
                     owned.next_offset = max(owned.next_offset, part[0].offset)
                     await self._fold(part, owned)
         owned.next_offset = until  # the log has no records at the remaining offsets
@@ -94,11 +94,13 @@ class Gaps:
     async def check(self, owned: OwnedPartition, end: int, is_ready: IsReady) -> None:
         """Fold a gap if the next offset is below `end` and didn't change since the last check.
 
-        There are two cases:
+        A gap is folded only in these two cases:
         - The consumer has delivered no record since the restore, so it may have started too late.
           Read the records that were in the topic at the first check. Leave later records to the
           consumer: if it has stopped, the watchdog detects that.
-        - The topic has no record at these offsets. Move the next offset past them.
+        - The topic has no record from the next offset up to `end`. Move the next offset to `end`.
+
+        One call handles at most `READ_AT_ONCE` offsets.
         """
         observed = self._observed(owned)
         before, observed.last_next_offset = observed.last_next_offset, owned.next_offset

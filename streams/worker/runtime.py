@@ -85,7 +85,7 @@ def exit_code_of(error: BaseException | None) -> ExitCode:
 
 def repair_of(error: BaseException | None) -> str:
     """Return the repair command for the error that ended a worker, or "" if there is none."""
-    if type(error) is BrokenInvariant:  # from the rules, which name no commands
+    if type(error) is BrokenInvariant:  # raised by the rules, without a repair command
         return EMPTY_RING
     return str(getattr(error, "repair", repair_of_code(exit_code_of(error))))
 

@@ -213,9 +213,9 @@ def end_tokens(person_id: int, actor: str) -> int:
 def end_tokens_of_person(user: User, actor: str) -> int:
     """End a person's tokens, for example after a new password. Return the number of ended tokens.
 
-    An account without a password is a service account: nobody logs in to it, and it keeps its
-    tokens. Call this inside a transaction, and before you set a new password: with a password,
-    a service account would no longer count as one, and would lose its tokens.
+    The tokens of a service account stay valid. A service account is an account without a password.
+    So call this before you set a new password, in the same transaction. Afterwards, the account
+    would have a password, and its tokens would end.
     """
     return end_tokens(user.pk, actor) if user.has_usable_password() else 0
 

@@ -104,7 +104,10 @@ def begin(account: str, *, source: str, device: str | None) -> Attempt:
 
 
 def begin_code(user_id: int) -> Attempt:
-    """Count and return an attempt at a one-time code, after the person's password was right."""
+    """Count and return an attempt of a person who has given the right password before.
+
+    They try a code to finish a login, or a password or code on a page about their own account.
+    """
     return _counted([(CODE, hashed(CODE.kind, str(user_id)))])
 
 
@@ -127,8 +130,9 @@ def _counted(limits: list[tuple[Limit, str]]) -> Attempt:
 def succeeded(attempt: Attempt) -> None:
     """Remove an attempt with the right password from the counters.
 
-    The counter of account and source (or of device, or of codes) starts again at 0. The counters of
-    the source alone and of the account alone fall by one.
+    The attempt's first counter starts again at 0. It counts failures of a pair (account and source,
+    or account and device) or of codes. The counters of the source alone and of the account alone
+    fall by one.
     """
     execute("DELETE FROM app.login_count WHERE key = %s", attempt.keys[0])
     execute(_GIVE_BACK, list(attempt.keys[1:]))

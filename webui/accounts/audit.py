@@ -23,8 +23,8 @@ _REFUSED: Final = {
 def note(action: str, user: User | None, *, source: str, **detail: object) -> None:
     """Log a login event of `user`. If `_REFUSED` has `action`, also count the event as a refusal.
 
-    `user` is None if no account has the typed name. Then the event is only counted. The log keeps
-    every entry permanently, so a person who guesses names could fill it.
+    `user` is None if no account has the typed name. Then the event is counted, but not logged: the
+    log keeps every entry permanently, and a person who guesses names could fill it.
     """
     name = None if user is None else user.get_username()
     if action in _REFUSED:

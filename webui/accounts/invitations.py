@@ -1,8 +1,8 @@
 """One-time links with which people set their own passwords.
 
 The link contains 32 random bytes. The table keeps their SHA-256 hash, so a copy of the database
-contains no usable links. A link ends after 72 hours, when the person has used it, or when the
-person gets a newer link.
+contains no usable links. A link ends when the person has used it, when the person gets a newer
+link, or after 72 hours.
 """
 
 import hashlib

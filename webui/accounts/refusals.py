@@ -1,7 +1,7 @@
 """Records of refused requests and logins: account, URL, source and reason.
 
 `Refusals` records each response with status 400, 403 or 429. `webui.accounts.audit` records refused
-logins.
+logins, and `webui.api.access` records refused tokens of the API.
 """
 
 import hashlib
@@ -26,8 +26,9 @@ KINDS: Final = {400: "malformed", 403: "forbidden", 429: "too many"}
 REASON: Final = "refused_because"
 NO_ACCOUNT: Final = "not logged in"
 UNKNOWN: Final = "unknown account"
-# In one hour, the first 100 URLs of an account and source have rows of their own. All further URLs
-# share a row, so that a person who requests random URLs can't fill the table.
+# In one hour, the first 100 different refusals of an account and source have rows of their own.
+# Further refusals of the same kind share a row. So a person who requests random URLs can't fill the
+# table.
 MOST_ADDRESSES: Final = 100
 FURTHER: Final = "further addresses"
 _LONGEST: Final = 200
@@ -56,7 +57,7 @@ ORDER BY last_at DESC, id DESC LIMIT %s
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Equal refusals of one hour: `times` refusals from `first_at` to `last_at`, inclusive."""
+    """Equal refusals in the same hour: their number `times`, and when the first and last were."""
 
     kind: str
     account: str

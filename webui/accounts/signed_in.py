@@ -18,7 +18,7 @@ from ledger.access.scope import read_grants
 from webui.accounts.session_store import SessionStore
 from webui.accounts.sessions import end_reason, lacks_second_factor
 
-# Most sessions in one query.
+# Largest number of sessions that one query reads.
 MOST_SESSIONS: Final = 500
 
 

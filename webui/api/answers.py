@@ -118,9 +118,10 @@ class Aged(Schema):
 
 
 def described(schema: type[S], row: object, **further: Any) -> S:  # noqa: ANN401 -- fields of the schema
-    """Return a `schema` object. A field's value is the one of the same name in `further` or `row`.
+    """Return a `schema` object, with each field's value from `further` or else from `row`.
 
-    If both have one, that of `further` counts. A field that neither has gets its default.
+    `row` has the value as an attribute with the name of the field. A field without a value in
+    `further` and in `row` gets its default.
     """
     names = schema.model_fields.keys() - further.keys()
     values = {name: getattr(row, name) for name in names if hasattr(row, name)}

@@ -1,9 +1,9 @@
-"""Events of decisions: pages that continue after a cursor, and the same events as a stream.
+"""Events of decisions, one page after another from a cursor on, or as a stream.
 
-A stream reads Postgres once a second. Unlike open pages, it doesn't follow the changelogs,
-because events of decisions are rows in Postgres. Each time, one synchronous function reads token,
-stores and events. Then it closes the database connection, so an open stream holds none while it
-waits.
+A stream reads Postgres once a second, because events of decisions are rows in Postgres. (Live
+updates of web pages follow the changelogs instead.) For each read, one synchronous function reads
+token, stores and events, and then closes the database connection. So an open stream holds no
+connection while it waits.
 """
 
 import asyncio
@@ -192,7 +192,7 @@ def _position(after: str) -> int:
     """Return the id of the event after which the response begins.
 
     Without a cursor it is 0, and the response begins with the oldest stored event. The cursor `MA`
-    means 0, too, but it is refused as soon as the first events have been deleted.
+    encodes 0, too. But it is refused as soon as the first events have been deleted.
 
     Raises:
         Problem: events after the cursor were deleted, or the cursor is after the newest event

@@ -18,9 +18,10 @@ router = Router(tags=["prices"])
 
 
 class PriceStopState(Schema):
-    """The state of the kill switch, and author and time of the last change of any setting.
+    """The state of the kill switch. While `is_stopped` is true, no proposed price can be approved.
 
-    While `is_stopped` is true, nobody can approve a proposed price.
+    `updated_by` and `updated_at` belong to the last change of any setting, not only of the kill
+    switch.
     """
 
     is_stopped: bool

@@ -227,7 +227,10 @@ ProposalCommand = Annotated[ApprovePrice | RejectPrice | Snooze, Field(discrimin
 
 
 class ProposalDecided(Schema):
-    """The result of a decision. `approved_before`: an earlier approval wrote the price."""
+    """The result of a decision.
+
+    `outcome` is `approved_before` if an earlier approval has written the price.
+    """
 
     proposal_id: str
     outcome: Literal["approved", "approved_before", "rejected", "snoozed"]

@@ -133,7 +133,7 @@ def of_value(refusal: ServiceError) -> Problem:
 
 
 def of_missing() -> Problem:
-    """Return one problem for an unknown id and for an id of another store.
+    """Return the same problem for an unknown id and for an id of another store.
 
     So a client can't find out which ids exist in other stores.
     """

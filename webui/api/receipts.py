@@ -131,8 +131,8 @@ class Delivery(Schema):
 class ReceivedLine(Given):
     """Units that arrived for one expected delivery; `received_units` excludes damaged ones.
 
-    A difference from `expected_units` needs a reason. For refused goods, send 0 units and the
-    reason `refused`.
+    Damaged units need a reason, and so does a difference from `expected_units`. For refused goods,
+    send 0 units and the reason `refused`.
     """
 
     line_id: Id

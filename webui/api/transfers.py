@@ -299,10 +299,10 @@ def _delivered(body: ReceiveTransfer | CorrectTransfer) -> Delivered:
 
 @contextmanager
 def _named(transfer_id: int) -> Iterator[None]:
-    """Convert the refusals in the `with` block that depend on the stores of the token's owner.
+    """Convert a refusal in the `with` block if it is due to the stores of the token's owner.
 
-    For a transfer between two other stores, raise `Http404`, as for an unknown id. For a step that
-    only the other end of the transfer may do, raise `Problem` with status 403.
+    If the owner has neither store of the transfer, raise `Http404`, as for an unknown id. If only
+    the transfer's other store may do the step, raise `Problem` with status 403.
     """
     try:
         yield

@@ -47,7 +47,8 @@ class WebEnvironment(BaseSettings):
     # Webhooks reach public addresses only. True also allows loopback and private addresses.
     webhook_private_targets: bool = False
     webhook_timeout_s: float = Field(default=10.0, gt=0, le=60)
-    # A message that has waited longer behind failed messages of its webhook is given up (dead).
+    # The sender gives up a message that has waited for more days than this behind failed messages
+    # of the same webhook. The message is then *dead*.
     webhook_wait_days: int = Field(default=7, ge=1, le=90)
     # Address and port on which the sender of webhooks serves /metrics. Port 0 turns it off.
     webhook_metrics_host: str = Field(default="127.0.0.1", min_length=1, max_length=200)

@@ -65,7 +65,10 @@ def handle_forbidden(request: HttpRequest, exception: Exception) -> HttpResponse
 
 
 def _reason(exception: Exception) -> str:
-    """Return the exception's first argument if it is a text or `Message`, else its own text."""
+    """Return the exception's first argument if it is a text or `Message`, else `str(exception)`.
+
+    Without an argument, return an empty text.
+    """
     given = exception.args[0] if exception.args else ""
     return given if isinstance(given, str) else str(exception)
 

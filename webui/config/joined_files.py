@@ -34,7 +34,10 @@ class Script:
 
 @dataclass(slots=True)
 class _Lines:
-    """Lines of a joined script with their modules and line numbers from 0; None for added lines."""
+    """Lines of a joined script. The origin of each is its module, and its number there from 0.
+
+    A line that no module has, because joining adds it, has the origin None.
+    """
 
     texts: list[str] = field(default_factory=list)
     origins: list[tuple[str, int] | None] = field(default_factory=list)
@@ -45,9 +48,10 @@ class _Lines:
 
 
 def join_script(entry: Path) -> Script:
-    """Return `entry` joined with all modules that it imports, each after the modules it imports.
+    """Return `entry` joined with all modules that it imports, directly or through other modules.
 
-    Each module becomes a function with its own scope that returns the exports.
+    Each module becomes a function with its own scope that returns the exports. It comes after the
+    modules that it imports itself.
 
     Raises:
         NotJoinable: modules import each other in a circle, or an import or export has another form.
@@ -119,7 +123,7 @@ def _refused(path: Path, number: int, line: str) -> NotJoinable:
 
 
 def _source_map(file: str, sources: dict[str, str], origins: list[tuple[str, int] | None]) -> str:
-    """Return the map from the first column of each joined line to its module's line."""
+    """Return the source map as JSON. For each joined line, it has a module and the line there."""
     return json.dumps(
         {
             "version": 3,

@@ -10,7 +10,7 @@ NONE: Final = "camera=(), microphone=(), geolocation=()"
 
 
 class Permissions(MiddlewareMixin):
-    """Middleware that denies camera, microphone and position to every page without the header."""
+    """Middleware that denies camera, microphone and geolocation to pages without the header."""
 
     def process_response(
         self, _request: HttpRequest, response: HttpResponseBase

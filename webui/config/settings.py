@@ -176,8 +176,8 @@ CSRF_COOKIE_NAME = "__Host-csrftoken" if ENVIRONMENT.https else "csrftoken"
 SESSION_COOKIE_SECURE = ENVIRONMENT.https
 CSRF_COOKIE_SECURE = ENVIRONMENT.https
 SECURE_SSL_REDIRECT = ENVIRONMENT.https
-# The API refuses a token that came in clear text. A redirect would hide the problem. Probes come
-# without TLS.
+# Requests to these paths aren't redirected to HTTPS. The API refuses a token that came in clear
+# text, and a redirect would hide this problem. Probes come without TLS.
 SECURE_REDIRECT_EXEMPT = ["^api/", "^livez$", "^readyz$"]
 SECURE_HSTS_SECONDS = 31_536_000 if ENVIRONMENT.https else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = ENVIRONMENT.https

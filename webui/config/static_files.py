@@ -16,7 +16,8 @@ from django.utils.http import quote_etag
 
 from webui.config.joined_files import join_script, join_style
 
-# Entry points of scripts: of every page with a frame, and of the printable order.
+# The scripts that pages load: the first by the template `base.html`, the second by the printable
+# order.
 SCRIPTS: Final = ("js/app.js", "js/document.js")
 # Style sheets that import others. A page loads `css/app.css` and at most one more.
 STYLES: Final = ("css/find.css", "css/item.css", "css/order.css")

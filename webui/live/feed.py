@@ -110,8 +110,8 @@ class Feed:
                     self._next[partition] = records[-1].offset + 1
                     last_record_at = loop.time()
                 is_behind = sum(map(len, batches.values())) == MOST_RECORDS
-                # If no more records wait, publish even if a few ms are missing: a sleep may end
-                # early, and waiting for these ms would take another turn.
+                # If no more records wait, publish now, even if the sleep ended a few ms too early.
+                # Otherwise the records would wait for another sleep.
                 if not is_behind or newest.wait_s(loop.time()) == 0:
                     newest.publish(loop.time())
                 wait_s = 0.0 if is_behind else newest.wait_s(loop.time())

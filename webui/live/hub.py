@@ -155,10 +155,10 @@ class Hub(Generic[P]):
     def as_of_us(self, partitions: Iterable[int] = ()) -> int | None:
         """Return the oldest as-of time of `partitions`; if empty, of all known partitions.
 
-        Pages show figures of the changelog and lists of the read model. Both have an as-of time per
-        partition. The time of the changelog counts, unless the read model is more than `LAG_US`
-        behind it: then that of the read model counts. The result is in microseconds since 1970 UTC,
-        or None if one of the partitions lacks one of the two times.
+        Pages show figures of the changelog and lists of the read model. So each partition has two
+        as-of times. Normally, the time of the changelog counts. If the read model is more than
+        `LAG_US` behind the changelog, the time of the read model counts. The result is in
+        microseconds since 1970 UTC. It is None if a partition lacks one of the two times.
         """
         wanted = list(partitions) or list(self._as_of_us)
         known = [at_us for number in wanted if (at_us := self._shown_us(number)) is not None]

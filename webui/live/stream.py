@@ -23,7 +23,8 @@ from webui.live.watch import Following, Watch
 
 AGE_EVERY_S: Final = 1.0
 PING_EVERY_S: Final = 15.0
-# Most pages in one query. A page has up to 200 keys, so a query reads up to 20,000 rows.
+# The largest number of pages whose figures one query reads. A page has up to 200 keys, so a query
+# reads up to 20,000 rows.
 _READ_TOGETHER: Final = 100
 
 HUB: Final = Hub(encoded_record)

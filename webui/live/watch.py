@@ -22,7 +22,7 @@ from webui.live.hub import Subscriber
 
 # Time from the beginning of one check to the beginning of the next.
 CHECK_EVERY_S: Final = 5.0
-# Time from a failed check to the next one.
+# Time from the beginning of a failed check to the beginning of the next.
 RETRY_S: Final = 1.0
 # A stream sends figures for this time after the beginning of its last successful check. It is
 # longer than `CHECK_EVERY_S`, because a check takes time itself.
@@ -66,8 +66,8 @@ class Watch:
         """Check this stream from now on, every `CHECK_EVERY_S` seconds."""
         self._open[id(following)] = following
         if self._task is None or self._task.done():
-            # The task outlives the stream that starts it, so it gets an empty context, and not that
-            # of the stream's request.
+            # The task outlives the stream that starts it. So it gets an empty context, and not the
+            # context of the stream's request.
             self._task = asyncio.create_task(self._run(), context=contextvars.Context())
 
     def remove(self, following: Following) -> None:
@@ -88,7 +88,7 @@ class Watch:
                 following.end()
 
     async def _check(self, began: float) -> None:
-        """Confirm or end every stream that is open at `began`, the present `time.monotonic`."""
+        """Confirm or end every open stream. `began` is the present `time.monotonic`."""
         checked = list(self._open.values())
         asked = [following.asked for following in checked]
         loop = asyncio.get_running_loop()

@@ -1,4 +1,4 @@
-"""Active codes of products, for pages, documents and the API (decision 0057)."""
+"""Active codes of products, for pages, printed orders and the API (decision 0057)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

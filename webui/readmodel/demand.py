@@ -21,9 +21,11 @@ class EstimateCounts:
     """Numbers of keys with an active policy; `keys` counts all of them.
 
     A key without an observed day is `unknown`, or `guessed` if it has a rate. `under_a_week` means
-    1 to 6 observed days, `under_two_weeks` 7 to 13, and `learnt` 14 or more. `close`, `rough` and
-    `wild` count keys with a rate above 0 by the mean absolute deviation of their demand: up to half
-    of the rate, up to the rate, or more.
+    1 to 6 observed days, `under_two_weeks` 7 to 13, and `learnt` 14 or more.
+
+    `close`, `rough` and `wild` count keys with a rate above 0 by the mean absolute deviation of
+    their demand. It is up to half of the rate for `close`, above half and up to the rate for
+    `rough`, and above the rate for `wild`.
     """
 
     keys: int

@@ -1,4 +1,4 @@
-"""Queries that explain a figure of stock: the facts of one key in business order.
+"""Queries that explain a figure of stock: the facts of one key, ordered by business time.
 
 The database function `retail.stock_facts` computes on-hand after each fact as a running sum,
 without any code of the workers. The pages compare this sum with the figure of the workers. A
@@ -30,8 +30,9 @@ _LAST_PLACE: Final = 2**63 - 1
 class Fact:
     """One movement or count of a key; `delta_units` of a count is its variance.
 
-    `place` is the number of the fact in business order, from 1 on. `running_units` is on-hand after
-    the fact. `heard_at` is an estimate of the key's stream time when the fact reached the workers.
+    `place` is the number of the fact, from 1 on, in the order of business times. `running_units` is
+    on-hand after the fact. `heard_at` is an estimate of the key's stream time when the fact reached
+    the workers.
     """
 
     place: int
@@ -71,7 +72,7 @@ FROM (SELECT f.*, {LEDGER_LINES} FROM retail.stock_facts(%(key)s) f) f {WINDOW_O
 
 
 def facts(inv_key: str, *, limit: int = FACTS_SHOWN, to: int | None = None) -> list[Fact]:
-    """Return the last `limit` facts of a key in business order, up to and including place `to`."""
+    """Return the last `limit` facts of a key by business time, up to and including number `to`."""
     sql = f"{_FACT} WHERE f.place <= %(to)s ORDER BY f.place DESC LIMIT %(limit)s"
     return select(sql, {"key": inv_key, "limit": limit, "to": to or _LAST_PLACE}, Fact)[::-1]
 
@@ -98,7 +99,7 @@ class _Split:
 
 
 def stock_facts(inv_key: str) -> StockFacts:
-    """Return a key's last count, the movements since then by cause, and its open documents."""
+    """Return a key's last count, later movements by cause, and open order lines and shipments."""
     rows = select("SELECT * FROM retail.stock_split(%(key)s)", {"key": inv_key}, _Split)
     count = next(
         (
@@ -153,8 +154,8 @@ class Item(Covered):
     """The read model's row of one key, with the names of item and location.
 
     `_minor` means minor currency units, `_micro` millionths of a unit per day, and `_us`
-    microseconds since 1970 UTC. `as_of_us` is the commit time up to which the key's partition is
-    known. `state` is the worker's state of the key as JSON.
+    microseconds since 1970 UTC. `as_of_us` is the commit time of the newest record of the key's
+    partition that the read model includes. `state` is the worker's state of the key as JSON.
     """
 
     inv_key: str
@@ -233,7 +234,7 @@ class InboundDocument:
 
 
 def inbound(inv_key: str) -> list[InboundDocument]:
-    """Return a key's documents with units on order or in transit.
+    """Return a key's order lines and shipments that have units on order or in transit.
 
     The sums of their units are the key's figures on-order and in-transit.
     """
@@ -246,7 +247,7 @@ class LookupHints:
     """Help for an unknown key. Each list has up to five entries, ordered by code.
 
     `sku_locations` are locations with a policy for the SKU. `similar_skus` have a policy at the
-    location, and equal the SKU but for capital letters. `locations` are known locations.
+    location, and differ from the SKU only in upper and lower case. `locations` are known locations.
     """
 
     location_known: bool

@@ -1,9 +1,11 @@
 """Search of products by words (decision 0046 and migration `0005_product_search`).
 
-Each word of a query must be part of a word in code or name. The part begins at the first letter of
-the word, or before its last two letters: `ket`, `tt` and `tle` find `kettle`, and `le` doesn't.
+Each word of a query must be part of a word in code or name. The part may begin at the first letter
+of the word, or at any other letter except the last two. For example, `ket`, `tt` and `tle` find
+`kettle`, and `le` doesn't.
+
 A search with `similar` also finds names with a word that differs from a word of the query in one
-letter, if both words have four letters or more and no digit.
+letter. Both words must have four letters or more and no digit.
 """
 
 import unicodedata

@@ -321,7 +321,8 @@ def desk_version(table: str) -> str:
 
 def version_sql(table: str) -> str:
     """Return SQL for a text that changes when any proposal in `app.{table}` changes."""
-    # A transaction can commit after one with a newer time. Then only the sums show its change.
+    # A transaction may commit after another one that has a newer `updated_at`. Then the newest time
+    # stays the same, and only the sums show the change.
     sums = "count(*) || '-' || coalesce(sum(revision), 0) || '-' || count(decided_action)"
     newest = "coalesce(max(updated_at)::text, '') || '-' || coalesce(max(decided_at)::text, '')"
     return f"SELECT {sums} || '-' || {newest} FROM app.{table}"  # noqa: S608 -- callers pass one of two table names

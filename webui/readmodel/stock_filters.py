@@ -106,8 +106,9 @@ def conditions(filters: Filters) -> tuple[str, dict[str, Any]]:
     return " AND ".join(where), parameters
 
 
-# For each rare status, a condition that all its rows meet. The partial indexes, for example
-# `stock_low`, have the same conditions. Postgres uses such an index only if the query repeats it.
+# For each rare status, a condition that all rows with this status meet. The partial indexes, for
+# example `stock_low`, have the same conditions. Postgres uses such an index only if the query
+# contains the condition of the index.
 _RARE: Final = {
     "negative": "s.on_hand_units < 0",
     "out": "s.available_to_sell_units <= 0",
@@ -127,8 +128,9 @@ JOIN place ON strpos(place.words, given.word) > 0
 WHERE NOT EXISTS (SELECT FROM retail.product p
     WHERE retail.search_terms(p.code, p.name) @@ ('''' || given.word || ''':*')::tsquery)
 """
-# The SKUs that a search finds. UNION lets each part use its own index, unlike OR. Without DISTINCT,
-# Postgres would expect one SKU per key, and wouldn't put the SKUs into a hash table.
+# The SKUs that a search finds. With UNION instead of OR, each part can use its own index. Without
+# DISTINCT, Postgres would expect as many SKUs as keys. It then wouldn't put the SKUs into a hash
+# table.
 _CODES: Final = """
     SELECT p.code FROM retail.product p WHERE {condition}
     UNION SELECT DISTINCT u.sku FROM read_model.stock u WHERE u.sku LIKE %(begins)s

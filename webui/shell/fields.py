@@ -85,10 +85,11 @@ class ManyField(forms.Field):
 
 
 class SyntaxField(forms.Field):
-    """Base of the fields with one rule: the argument `rule`, or by default the rule of the class.
+    """Base of the fields that have one rule for their syntax.
 
-    `read` returns the value of a text, or None to refuse the text. The value of an empty text is
-    None, which a required field refuses.
+    `rule` is the text of this rule: the argument, or by default the attribute of the class. `read`
+    returns the value of a text, or None to refuse the text. The value of an empty text is None,
+    which a required field refuses.
     """
 
     empty_values = (None,)

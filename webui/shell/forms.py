@@ -32,9 +32,9 @@ class PageForm(forms.Form):
     def cleaned(self) -> dict[str, Any]:
         """Return the values by field; raise `ServiceError` for the first refused field.
 
-        The error of a hidden field names the form, because no person typed its value. A rule about
-        several fields adds its error to one of these fields. The error shows the entry `value` of
-        its `params` as the refused value, or else the typed text.
+        The error of a hidden field names the form, because no person typed its value. If a rule
+        concerns several fields, it adds its error to one of them. The refused value in the
+        `ServiceError` is the entry `value` of this error's `params`, or else the typed text.
         """
         refused = self.errors.as_data()
         if not refused:

@@ -59,7 +59,7 @@ def _is_time(mark: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Sortable:
-    """A column that sorts: the SQL of its value, which is never null, and its type."""
+    """A sortable column: the SQL of its value, which is never null, and the value's SQL type."""
 
     sql: str
     type: str = "text"
@@ -102,7 +102,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """The sortable columns of a list, SQL and type of a row's id, and the default order."""
+    """The sortable columns of a list, its default order, and SQL and SQL type of a row's id."""
 
     columns: Mapping[str, Sortable]
     key: str
@@ -120,8 +120,9 @@ class Keys:
     def shown_sql(self, source: str, place: Place, *, rows: int = PAGE_ROWS) -> str:
         """Return SQL that selects `key`, `mark` and `place` of a page's rows and of one row more.
 
-        `source` is the part of the SELECT from `FROM` on, with its `WHERE`. Run the SQL with
-        the parameters that `parameters` returns.
+        The column `place` numbers these rows from 1 on, in the order in which the SQL reads them.
+        `source` is the part of the SELECT from `FROM` on, with its `WHERE`. Run the SQL with the
+        parameters that `parameters` returns.
         """
         value = self.columns[place.sort.column]
         direction = "DESC" if place.sort.descending is not place.backwards else "ASC"
@@ -171,8 +172,8 @@ class Keys:
 class Links:
     """The links of a list.
 
-    `here` is the query string in the address of the shown page. Forms and details of a row append
-    it to their addresses, to return to this page.
+    `here` is the query string in the address of the shown page. Forms append it to their addresses,
+    so that they lead back to this page. So do the links that open or close the details of a row.
     """
 
     headings: list[Heading]

@@ -64,8 +64,8 @@ NAVIGATION: Final = (
 # Pages whose last response a device keeps for reading without a network (`js/service-worker.js`).
 KEPT_OFFLINE: Final = frozenset({"stock/list.html"})
 OK: Final = 200
-# Rights whose views also need access to all stores. Their forms are on pages that people of some
-# stores see, too, so the pages hide the forms from these people.
+# Rights whose views also need access to all stores. The forms for these views are on pages that
+# people with access to some stores see, too. The pages hide the forms from these people.
 OF_ALL_STORES: Final = frozenset({SET_LIMITS, STOP_PRICES})
 # Desks for people who work in every store.
 OF_COMPANY: Final = frozenset({"admin:index", "history"})
@@ -88,7 +88,7 @@ class Tab:
 class Freshness:
     """As-of time (µs since 1970 UTC) and age (µs) of a page's data.
 
-    Both are those of the oldest partition of the page's keys.
+    Both are of the partition with the oldest as-of time, among the partitions of the page's keys.
     """
 
     as_of_us: int | None

@@ -49,7 +49,8 @@ QUESTIONS: Final = (
     "Which items have stock, but no sale for two weeks or longer, at locations that have sales?",
     "How fast, how complete and how punctual does each supplier deliver?",
 )
-# Columns of their answers, as `webui.desks.history.wording.column_title` writes them.
+# Columns of the answers to the prepared questions, as `webui.desks.history.wording.column_title`
+# writes them.
 ANSWERS: Final = (
     *("Abc class", "Cause", "Daily milliunits", "Damaged units", "Days without sale"),
     *("Demand mad", "Demand rate", "Elasticity permille", "Empty hours", "Error permille"),

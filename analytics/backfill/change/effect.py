@@ -27,10 +27,12 @@ Row = Mapping[str, object]
 
 @dataclass(frozen=True, slots=True)
 class OverlayEffect:
-    """Numbers of archived policy rows, of rows with changed parameters, and of keys with such rows.
+    """Counts of the archived policy rows that an overlay changes, and of their keys.
 
-    `problem` names the first changed row that is no valid policy (domain.md 2.6), or is "". The
-    rules would refuse this row and keep its key's former policy.
+    `rows` counts all archived policy rows, `rows_changed` those with a changed parameter, and
+    `keys_changed` the keys of changed rows. `problem` is a message about the first changed row that
+    is no valid policy (domain.md 2.6), or "". The rules would refuse this row and keep its key's
+    former policy.
     """
 
     rows: int

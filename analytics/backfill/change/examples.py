@@ -45,7 +45,7 @@ def digests() -> dict[int, str]:
 def gives_recorded_results() -> bool:
     """Return False if this code's results differ from those recorded for its logic revision.
 
-    A revision without a recorded digest is new, so nothing can differ.
+    Return True for a new revision, which has no recorded digest yet.
     """
     recorded = digests().get(LOGIC_REVISION)
     return recorded is None or recorded == digest()

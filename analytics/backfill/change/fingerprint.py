@@ -12,7 +12,8 @@ from typing import Final
 
 from analytics.backfill.change.trees import REVISION, revision_of
 
-# Explanations and reports change no decision. The revision number is compared separately.
+# Explanations and reports change no decision, so the hash leaves them out. The hash also leaves out
+# the module with the revision number, because that number is compared separately.
 _NO_RULES: Final = ("inventory/explain/", "inventory/reports/")
 _DOCUMENTED: Final = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 

@@ -1,6 +1,7 @@
-"""Parameters of `--set` and `--where` for commands that recompute: parsed, or refused as `Damage`.
+"""Parse the options `--set` and `--where` of commands that recompute.
 
-`cdc.contracts.policy_parameters` parses them, because the page History checks them, too.
+A malformed option raises `BadParameter`, a `Damage` that the command line prints. The parser itself
+is in `cdc.contracts.policy_parameters`, because the page History uses it, too.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,7 +19,7 @@ class BadParameter(Damage, ValueError):
 
 
 def rule_of(changes: Sequence[str], where: Sequence[str] = ()) -> OverlayRule:
-    """Return the rule that sets `changes` in each row for which all conditions of `where` hold.
+    """Return the rule that sets `changes` in each policy row that meets all conditions in `where`.
 
     Raises:
         BadParameter: a text is malformed. The message names option, column and value.

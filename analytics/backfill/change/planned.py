@@ -90,7 +90,7 @@ class Planned:
 
 
 def planned(manifest: Manifest, plan: Plan, change: Change, runs: Path) -> Planned:
-    """Return size, effect and problems of a plan.
+    """Return the plan with its size, its effect on policy rows, and the obstacles to publication.
 
     Raises:
         BrokenArchive: a file of the archive is missing or was changed.
@@ -179,7 +179,7 @@ def _sources(units: Sequence[ArchiveUnit]) -> list[Source]:
 
 
 def _records(manifest: Manifest, plan: Plan, sources: Sequence[Source]) -> int:
-    """Return the number of records of selected keys before the plan's ends."""
+    """Return the number of records of selected keys before the plan's end offsets."""
     chosen = plan.selection
     if not chosen.is_all:
         return sum(_selected(manifest, plan, source) for source in sources)

@@ -71,7 +71,7 @@ class KindTotals:
 
 @dataclass(frozen=True, slots=True)
 class Diff(Generic[Compared_co]):
-    """Result of a comparison: totals by kind of decision (reorder, price), groups of differences.
+    """Result of a comparison: totals for each kind of decision, and groups of differences.
 
     `scratch` is a temporary file with every difference. The caller closes it.
     """
@@ -93,7 +93,10 @@ class Diff(Generic[Compared_co]):
         return 0 if self.is_equal else 1
 
     def sums(self, kind: str) -> dict[str, Any]:
-        """Return the counts and sums of one kind's differences by column; 0 if nothing differs."""
+        """Return the counts and sums of all differences of one kind, by column name.
+
+        All values are 0 if nothing differs.
+        """
         found = (row for row in self.groups if (row["kind"], row["dimension"]) == (kind, ALL))
         return next(found, dict.fromkeys((*COUNTS, *SUMS), 0))
 
@@ -145,10 +148,11 @@ def counted(
     scratch: Scratch,
     progress: Progress = no_progress,
 ) -> Diff[Compared]:
-    """Compare both sides in the partitions `numbers`. Return totals and groups of differences.
+    """Compare two runs, or the live state and a run. Return totals and groups of differences.
 
-    `scratch` gets each difference. `pairs` yields the pairs of a partition. A pair has a need or
-    price proposal of side A, of side B, or of both.
+    The comparison covers the partitions `numbers`. `pairs` yields the pairs of a partition. A pair
+    has a need or price proposal of side A, of side B, or of both. Each difference is stored in
+    `scratch`.
     """
     totals = {kind: KindTotals() for kind in KINDS}
     for done, number in enumerate(numbers, 1):

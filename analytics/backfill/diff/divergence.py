@@ -50,9 +50,10 @@ class SideAtRecord:
 
 @dataclass(frozen=True, slots=True)
 class Divergence:
-    """Every difference of one key, and the explanations of both sides at one record.
+    """Every difference of one key between two runs, and both explanations at one record.
 
-    `about` describes this record, `offset` is its offset.
+    One of the two may be the live state instead of a run. `offset` is the offset of the record, and
+    `about` describes the record.
     """
 
     key: str
@@ -136,7 +137,7 @@ def _decisions(pairs: Sequence[Pair], side: int) -> Iterator[Revised]:
 
 
 def explained_by(run: ComparedRun, at: AtRecord, trees: Trees) -> tuple[Explained | None, str]:
-    """Return the explanation by the rules of the run. If there is none, return None and the reason.
+    """Return the explanation by the rules of the run, or None and the reason why there is none.
 
     Raises:
         NotComparable: the archive or the run is damaged.

@@ -25,7 +25,9 @@ Found = tuple[Pair, Difference]
 def divergence_from_live(
     settings: Connections, live: Live, sides: LiveAndRun, key: str, trees: Trees
 ) -> Divergence | None:
-    """Return both sides at the key's last record in the run; None if they decide alike.
+    """Return the explanations of live state and run at the key's last record in the run.
+
+    Return None if live state and run decide alike.
 
     Raises:
         NotComparable: the run lacks `key`, or the workers decided about `key` after the run's end.
@@ -78,7 +80,7 @@ def _last_offset(run: ComparedRun, number: int, key: str) -> int:
 
 
 def _explained(live: Live, sides: LiveAndRun, at: AtRecord) -> tuple[Explained | None, str]:
-    """Return the explanation of the key's live state, or the reason why there is none."""
+    """Return the explanation of the key's live state, or None and the reason why there is none."""
     with incomparable():
         state = live.state(at.partition, InvKey(at.key))
     if state is None:

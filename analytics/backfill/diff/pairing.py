@@ -49,7 +49,7 @@ class Course:
 class Pair:
     """A need or price proposal of run A, and the one of run B that was open at the same record.
 
-    A side without such a need or proposal is None in `courses`.
+    If a run has no such need or proposal, its entry in `courses` is None.
 
     `decided_offset` is the first record at which the decisions differ. `explained_offset` is the
     first at which equal decisions have different explanations. `at_first` holds both runs'
@@ -100,7 +100,7 @@ class KeyPairs:
                 yield pair
 
     def rest(self) -> Iterator[Pair]:
-        """Yield the pairs of which a side is still open at the end of the log."""
+        """Yield the pairs with a need or proposal that is still open at the end of the log."""
         yield from _once([pair for pair in self._open if pair is not None])
 
     def _extended(self, side: int, found: Revised) -> bool:
@@ -134,7 +134,7 @@ def _once(pairs: Sequence[Pair]) -> list[Pair]:
 
 
 def _of(pair: Pair, side: int, revised: Revised | None) -> Revised | None:
-    """Return `revised` if it belongs to the pair's need or proposal of this side, else None."""
+    """Return `revised` if it is a revision of the pair's `courses[side]`, else None."""
     course = pair.courses[side]
     is_its = course is not None and revised is not None and course.first.id == revised.id
     return revised if is_its else None

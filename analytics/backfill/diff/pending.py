@@ -28,7 +28,7 @@ CommitTimes = Callable[[Collection[int]], Mapping[int, int]]  # offsets -> µs b
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """Pending decisions of one partition on both sides.
+    """Pending decisions of one partition: those of the run and those of the live workers.
 
     A decision is pending while it waits for an answer. `left_out` names the keys about which the
     workers decided again after the end of the run. `lost` names the keys whose state in the
@@ -88,7 +88,7 @@ def pending(
     is_compared: IsCompared,
     times: CommitTimes,
 ) -> Pending:
-    """Return the decisions that wait for an answer at `end`, of the run and of the workers."""
+    """Return the decisions of the run and of the workers that wait for an answer at `end`."""
     known = {name: one for name, one in found.decisions.items() if is_compared(name[1])}
     left_out = {name for name, one in known.items() if one.offset >= end}
     lost = [name for name in sorted(found.levels) if is_compared(name[1]) and _is_lost(name, found)]

@@ -71,7 +71,7 @@ class PublishedPartition:
 
 
 def live_of(settings: Connections) -> Live:
-    """Return the access to a running stack.
+    """Return the access to the live state of a running stack.
 
     Raises:
         KafkaException: there is no broker, or the broker has no `stock.events`.

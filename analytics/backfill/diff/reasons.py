@@ -23,8 +23,8 @@ def reason_of(pair: Pair) -> str:
     - A price proposal: its signal.
     - A need of only one run: its last status. A cancelled need also has its reason:
       `cancelled: need_gone`.
-    - Two needs: the name of the first term of the rules that differs at the first differing record.
-      If all terms are equal, it is the first differing column, or `other_record` if there is none.
+    - Two needs: the first name that `_differing` yields. If it yields no name, the code is
+      `other_record`.
     """
     known = [course for course in pair.courses if course is not None]
     event = known[0].shown.event
@@ -42,9 +42,11 @@ def _end(newest: Revised) -> str:
 
 
 def _differing(pair: Pair) -> Iterator[str]:
-    """Yield the names of differing terms of the rules, then of columns, then of terms in `_SHELF`.
+    """Yield the names of the values that differ between two needs at the first differing record.
 
-    Yield the terms in `_SHELF` only if the same record caused both revisions.
+    If only one of the needs has a revision there, compare the last open revisions of both. Yield
+    the terms that depend on the rules, then the columns, then the terms in `_SHELF`. Yield the
+    terms in `_SHELF` only if the same record caused both revisions.
     """
     ours, theirs = pair.at_first
     if ours is None or theirs is None:

@@ -16,7 +16,8 @@ REORDER: Final = "reorder"
 PRICE: Final = "price"
 KINDS: Final = (REORDER, PRICE)
 OPEN: Final = "open"
-# A snoozed need keeps its id until it is open again or cancelled. A snoozed price proposal closes.
+# Statuses after which an id has no further revision. A snoozed need is not closed: it can be
+# opened again under the same id. A snoozed price proposal is closed.
 _CLOSED: Final = {
     REORDER: frozenset({"accepted", "cancelled", "rejected"}),
     PRICE: frozenset({"accepted", "cancelled", "expired", "rejected", "snoozed"}),

@@ -57,7 +57,10 @@ def _rows(
 
 
 def _taken(tracked: Tracked, offset: int, entries: Sequence[Entry]) -> Iterator[Pair]:
-    """Apply the decisions of one record, all of one key. Yield the pairs that the record closes."""
+    """Apply the decisions that one record caused. Yield the pairs that the record closes.
+
+    All these decisions belong to the key of the record.
+    """
     key = entries[0][2]
     for kind in KINDS:
         sides = [[e[3] for e in entries if (e[1], e[3].kind) == (s, kind)] for s in (A, B)]

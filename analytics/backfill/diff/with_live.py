@@ -66,7 +66,10 @@ class LiveSide:
         return f"{LIVE} (revision {self.revision})"
 
     def as_json(self) -> dict[str, Any]:
-        """Return revision, next offset by partition, and number and first 20 of `left_out`."""
+        """Return revision, next offset by partition, and a summary of `left_out`.
+
+        The summary has the number of entries, and the first 20 of them.
+        """
         return {
             LIVE: True,
             "logic_revision": self.revision,
@@ -99,7 +102,7 @@ class LiveAndRun:
         return self.run if self.is_live_a else self.live
 
     def history(self) -> dict[str, object]:
-        """Return topic, generation, ends, live revision and left-out keys."""
+        """Return topic, generation, end offsets, deciding revision and left-out decisions."""
         plan = self.run.plan
         return {
             "source_topic_id": plan.source_topic_id,
@@ -127,7 +130,9 @@ def names_live(a: str, b: str) -> bool:
 
 
 def live_and_run(settings: Connections, a: str, b: str) -> tuple[Live, LiveAndRun]:
-    """Return the access to the live state, and both sides after the checks of the run.
+    """Check the run. Return the access to the live state, and the two sides of the comparison.
+
+    The sides are the live state and the run.
 
     Raises:
         NotComparable: the message names the problem and the next step.
@@ -169,7 +174,7 @@ def compare_with_live(
 
 
 def pairs_with_live(live: Live, sides: LiveAndRun, number: int) -> Iterator[Pair]:
-    """Yield pairs of pending decisions of one partition: one of the live state, one of the run."""
+    """Yield the pairs of one partition: pending decisions of the live state and of the run."""
     yield from paired(_entries(pending_in(live, sides, number), sides))
 
 

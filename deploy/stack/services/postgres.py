@@ -91,7 +91,8 @@ def _no_cluster(home: Path, output: str) -> StackError:
 def _full(home: Home, message: str) -> StackError:
     """Return the error of an initdb that failed because the disk is full.
 
-    The repair makes room for the cluster. Without a way to do that, there is no repair.
+    The repair deletes unused files, or moves the home to another disk. If neither gives enough
+    space, the error has no repair.
     """
     free = shutil.disk_usage(home.path).free
     way = room.repair(home, room.larger_disk(home), free)
@@ -102,7 +103,7 @@ def service(context: Context) -> Service:
     """Return the definition of the Postgres process."""
     port = context.ports["postgres"]
     settings = POSTGRES | LOCAL_POSTGRES | {"listen_addresses": HOST, "port": str(port)}
-    # No Unix socket: its file would need a directory that this account and Postgres' may use.
+    # No Unix socket: this account and Postgres' account would both need access to its directory.
     settings |= {"unix_socket_directories": ""}
     arguments = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
     url = context.database_url("postgres", "postgres")

@@ -90,7 +90,7 @@ class ListedRequest(Request):
 
     @property
     def key(self) -> int:
-        """The id of the request. The pages of the list use it as the key of the row."""
+        """The id of the request, by which the paged list identifies the row."""
         return self.id
 
     @property
@@ -175,7 +175,7 @@ class AdjustmentInHistory:
 
     @property
     def key(self) -> int:
-        """The id of the adjustment. The pages of the list use it as the key of the row."""
+        """The id of the adjustment, by which the paged list identifies the row."""
         return self.id
 
     @property

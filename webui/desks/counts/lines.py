@@ -35,10 +35,10 @@ def _entry(location: str, line: str, entry_id: UUID) -> Entry:
 
 
 def explained(location: str, refused: Sequence[Refused]) -> tuple[Refused, ...]:
-    """Return the refusals, changed where a line has a known item and a wrong number of units.
+    """Return the refusals, with a clearer text for lines of a known item with a wrong number.
 
-    The changed refusal names the number. Otherwise the line `MUG-1 1O`, with the letter
-    O, would be refused as an unknown item.
+    For example, the ledger refuses the line `MUG-1 1O`, with the letter O, as an unknown item. If
+    `MUG-1` is an item, the clearer refusal names `1O`, which is not a number of units.
     """
     return tuple(_explained(location, row) for row in refused)
 

@@ -72,7 +72,7 @@ class ListedCount(WaitingCount):
 
     @property
     def key(self) -> int:
-        """The id of the count. The pages of the list use it as the key of the row."""
+        """The id of the count, by which the paged list identifies the row."""
         return self.id
 
 

@@ -301,7 +301,7 @@ class CountInHistory:
 
     @property
     def key(self) -> int:
-        """The id of the count. The pages of the list use it as the key of the row."""
+        """The id of the count, by which the paged list identifies the row."""
         return self.id
 
     @property

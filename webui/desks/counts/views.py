@@ -41,7 +41,7 @@ from webui.translation.messages import translate
 
 MOST_BYTES: Final = 200_000
 MOST_AGE_MS: Final = 72 * 3_600_000
-# Errors that JSON with wrong types, infinite numbers or deep nesting raises.
+# Errors from reading JSON that has wrong types, infinite numbers or deep nesting.
 _ODD_JSON: Final = (AttributeError, OverflowError, RecursionError)
 
 

@@ -76,7 +76,8 @@ def show_questions(request: HttpRequest, refusal: Refusal | None) -> HttpRespons
         "is_open": any(card.request.is_open for card in asked),
         "command_id": uuid4(),
         "longest": kinds.LONGEST_STATEMENT,
-        # The page would list the typed texts of a refusal, but the fields already show them.
+        # Remove the typed texts from the refusal. Otherwise the page would list them a second time,
+        # because the fields already show them.
         "refusal": refusal and replace(refusal, form={}),
         "typed": refusal.form if refusal else {},
     }
@@ -154,9 +155,9 @@ def _cells(columns: Sequence[str], row: Mapping[str, Any], days: frozenset[str])
 
 
 def _question_of(asked: Request) -> str:
-    """Return the text of the prepared question `asked`.
+    """Return the text of the prepared question that the request `asked` names.
 
-    Return its name if the prover has not listed it.
+    If the prover has not listed the question, return its name.
     """
     name, found = asked.given.get("name", ""), snapshot()
     listed = [] if found is None else found.document.get("questions", [])

@@ -97,7 +97,7 @@ def difference(request: HttpRequest, number: int) -> HttpResponse:
 @require_GET
 @requires(SEE_HISTORY, company=True)
 def key(request: HttpRequest, number: int) -> HttpResponse:
-    """Show every difference of one key, and the first record at which the two sides differ."""
+    """Show every difference of one key, and the first record at which runs A and B differ."""
     found, document = _comparison(number)
     inv_key = query_text(request, "key", 60)
     rows = [
@@ -162,7 +162,7 @@ def _may_be_reviewed(document: Mapping[str, Any]) -> bool:
 
 
 def _sections(explained: Any) -> list[tuple[str, list[dict[str, Any]]]]:  # noqa: ANN401 -- JSON
-    """Return an explanation's lines by section. A line `differs` if A and B differ in it."""
+    """Return an explanation's lines by section, each with `differs`: True if A and B differ."""
     found: dict[str, list[dict[str, Any]]] = {}
     for line in (explained or {}).get("lines", []):
         marked = line | {"differs": line["a"] != line["b"]}

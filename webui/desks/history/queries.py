@@ -12,7 +12,7 @@ from webui.desks.history.wording import CLASSES, REORDER, column_title
 PAGE_ROWS: Final = 50
 MOST_PROOFS: Final = 60
 
-# In the groups of `backfill diff`, the value `-` stands for differences without supplier or reason.
+# The groups of `backfill diff` have the value `-` for differences without a supplier or reason.
 _FITS: Final = """
 WHERE d.request = %(request)s AND d.kind = %(kind)s
   AND (%(how)s = '' OR d.how = %(how)s)

@@ -44,8 +44,8 @@ MEANINGS: Final[Mapping[str, str]] = {
 }
 DIMENSIONS: Final = ("store", "supplier", "reason", "week")
 REORDER, PRICE = "reorder", "price"
-# By suffix of a column's name: the function that makes the text of a cell. A heading has no suffix,
-# because the texts are in another unit than the suffix states, or state their unit.
+# {suffix of a column's name: function that returns the text of a cell}. Headings leave out the
+# suffix, which states the unit of the stored numbers: the texts are in another unit, or contain it.
 _TEXTS: Final = {"_minor": money_text, "_micro": micro_text, "_centidays": centidays_text}
 KIND_TITLES: Final[Mapping[str, str]] = {
     REORDER: gettext_noop("Reorders"),

@@ -67,9 +67,10 @@ def decimal_text(minor: int) -> str:
 
 
 def numbered(header: Header, lines: Sequence[Line], codes: Codes) -> list[tuple[Line, str]]:
-    """Return pairs of a line and the supplier's codes of its item, separated by commas.
+    """Return each line with the supplier's codes of the line's item.
 
-    The codes are an empty text if the supplier has none for the item.
+    The codes are one text, separated by commas. It is empty if the supplier has no code for the
+    item.
     """
     return [(line, numbers_at(codes[line.sku], header.supplier)) for line in lines]
 

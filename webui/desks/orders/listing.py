@@ -73,7 +73,7 @@ class ListedOrder(OrderRow):
 
     @property
     def key(self) -> int:
-        """The id of the order's newest line. The pages of the list use it as the key of the row."""
+        """The id of the order's newest line, by which the paged list identifies the order."""
         return self.last_id
 
 
@@ -85,7 +85,7 @@ class LateLine(Line):
 
     @property
     def key(self) -> int:
-        """The id of the line."""
+        """The id of the line, by which the paged list identifies the row."""
         return self.id
 
 

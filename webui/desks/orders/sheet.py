@@ -27,8 +27,8 @@ LINE_COLUMNS: Final = (
 def order_status(*, lines: int, drafts: int, closed: int, units: int, open_units: int) -> str:
     """Return the status of an order as a whole, not translated.
 
-    It is `draft` with a draft line, `closed` if all lines are closed, and `part received` if units
-    have arrived. Otherwise it is `on its way`.
+    It is `draft` if a line is a draft, `closed` if all lines are closed, and `part received` if
+    units have arrived. Otherwise it is `on its way`.
     """
     if drafts:
         return "draft"

@@ -52,7 +52,10 @@ class Refused(Refusal):
 
 @dataclass(frozen=True, slots=True)
 class RefusedFilters:
-    """Account and day of the list. Empty `account`: all accounts; `on` is None: all days."""
+    """The filters of the list: an account and a day.
+
+    An empty `account` selects the refusals of all accounts. None as the day `on` selects all days.
+    """
 
     account: str
     on: date | None

@@ -19,7 +19,7 @@ from webui.shell.refusals import refused_text
 @require_GET
 @requires(SEE_REFUSED, company=True)
 def refused(request: HttpRequest) -> HttpResponse:
-    """Show refused requests of all stores, newest first; one row for equal requests of an hour."""
+    """Show refused requests of all stores, newest first. Equal requests in one hour share a row."""
     account = query_text(request, "account", accounts.LONGEST_NAME)
     try:
         day = DayForm({"day": query_text(request, "day", 40)}).cleaned()["day"]

@@ -35,8 +35,8 @@ ORDER BY c.id DESC LIMIT %(rows)s OFFSET %(start)s
 class PriceChange:
     """One written price, and the price before it: `before_minor`, None for the first price.
 
-    `is_newest` is True if no price of the item starts later. `last_id` is the id of the price that
-    was written last for the item.
+    `is_newest` is True if no price of the item starts later, and none that was written later starts
+    at the same time. `last_id` is the id of the price that was written last for the item.
     """
 
     id: int

@@ -123,7 +123,10 @@ def _execute(command: Command, location: str, sku: str) -> str:
 
 
 def _written(price_id: int) -> str:
-    """Return the message about a written price and a scheduled price that will replace it."""
+    """Return the message that a price was written.
+
+    If a scheduled price will replace the written price, the message has its amount and start.
+    """
     message = gettext("Written: the price applies from the next ten-minute window on.")
     following = following_price(price_id)
     if following is None:

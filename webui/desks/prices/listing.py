@@ -10,8 +10,8 @@ from webui.shell.listing import Sort
 
 PAGE_ROWS: Final = 40
 MOST_COUNTED: Final = 1000
-# SQL for the change of the margin of one unit, and of a week's sales. Unlike the properties of
-# `PriceProposal`, the values aren't rounded. They are only for sorting.
+# SQL for two numbers by which people sort: the change of the margin of one unit, and the change of
+# the margin of a week's sales. Unlike the properties of `PriceProposal`, they aren't rounded.
 _UNIT: Final = "((r.new_minor - r.old_minor)::numeric * 10000 / (10000 + il.tax_bp))"
 _WEEK: Final = f"({_UNIT} * coalesce(s.demand_rate_micro, il.initial_rate_micro))"
 # `price_page` sorts equal values by location, SKU and id, so that no two pages share a row.
@@ -65,7 +65,7 @@ class Totals:
 
 
 def price_page(filters: Filters) -> list[PriceProposal]:
-    """Return the up to 40 proposals of one page, in the order of `filters.sort`."""
+    """Return the proposals of one page, at most 40, in the order of `filters.sort`."""
     direction = "DESC NULLS LAST" if filters.sort.descending else "ASC NULLS LAST"
     sql = (
         f"{PRICE_PROPOSAL} WHERE {_where(filters)}"

@@ -116,7 +116,8 @@ def prior_prices(inv_key: str, *, prior_rule: str) -> dict[int, int | None]:
     whole = timeline(inv_key)
     found = {}
     for row in whole[-MOST_ROWS:]:
-        # Leave out rows with the same time: this row, or a later one, replaces them at that time.
+        # Leave out rows that start at the same time: such rows replace each other, so none of them
+        # was in force before this row.
         from_us = row.effective_from_us
         before = tuple(each for each in whole if each.effective_from_us < from_us)
         old = before[-1] if before else None

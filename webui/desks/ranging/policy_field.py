@@ -7,7 +7,7 @@ from django import forms
 from inventory.tables.columns import QUANTITY_MAX
 from webui.shell.fields import DaysField, MoneyField, PercentField, TextField, WholeNumberField
 
-# {suffix of the name of a column that holds a share: number of its parts in 1 per cent}
+# {suffix of a column that holds a share: number that is stored for 1 per cent}
 _PARTS: Final = {"_permille": 10, "_bp": 100}
 Use = dict[str, tuple[str, ...]]
 
@@ -35,7 +35,8 @@ class Field(NamedTuple):
     def used_text(self) -> str:
         """The conditions in `used` as text: `replenish_family=RS,RsS levels=fixed | levels=…`.
 
-        A blank means and, a bar means or. The page's script hides fields by this text.
+        A blank means "and", a bar means "or". By this text, the page's script decides whether to
+        hide the field.
         """
         return " | ".join(
             " ".join(f"{name}={','.join(values)}" for name, values in use.items())

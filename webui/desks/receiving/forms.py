@@ -60,7 +60,7 @@ class ExpectedForm(RowPart):
 class RowForm(RowPart):
     """The delivery of one row, and the open units that the page showed.
 
-    Units that differ from the expected ones need a reason.
+    Damaged units need a reason, and so do units that differ from the expected ones.
     """
 
     received = WholeNumberField(required=False)
@@ -134,7 +134,10 @@ class CorrectionForm(PageForm):
 
 @dataclass(frozen=True, slots=True)
 class ExpectedDelivery:
-    """An expected delivery of an order line: announced by the supplier, or all its open units."""
+    """An expected delivery of an order line, with or without an announcement by the supplier.
+
+    Without an announcement, all open units of the line are expected.
+    """
 
     line: Line
     expected_units: int
@@ -147,9 +150,10 @@ class ExpectedDelivery:
 
 
 def expected_rows(lines: Iterable[Line], announced: Iterable[Announced]) -> list[ExpectedDelivery]:
-    """Return one row per announced delivery. A line without one has one row for its open units.
+    """Return one row per announced delivery, and one row per line without an announced delivery.
 
-    Draft lines have no row. Nor has a line that has no announced delivery and no open units.
+    The row of such a line has its open units. A line has no row if it is a draft, or if it has
+    neither an announced delivery nor open units.
     """
     of_line: dict[int, list[Announced]] = {}
     for goods in announced:
@@ -199,10 +203,11 @@ class TypedRow:
 def kept_rows(
     rows: Iterable[ExpectedDelivery], lines: Iterable[Line], typed: Mapping[str, str]
 ) -> tuple[list[TypedRow], list[TypedRow]]:
-    """Return the current rows with the input before a refusal, and the input that has no row.
+    """Return the current rows with the typed input, and the input that fits no row.
 
-    If the row of an input no longer exists, the input moves to the first row without input of its
-    order line. If the line has no row, the first input gets a new row.
+    After a refusal, the row of an input may no longer exist. Then the input moves to another row of
+    the same order line: the first one without input. If the line has no row at all, the first of
+    its inputs gets a new row.
     """
     left = {
         name.removeprefix("shown-"): _typed(name.removeprefix("shown-"), typed)
@@ -241,7 +246,7 @@ def typed_receipts(rows: Iterable[ExpectedDelivery], typed: Typed) -> list[LineR
     """Return the receipts in the form, at least one; raise `ServiceError` for a refused value.
 
     An empty row has a receipt only if the button was `rest`: then its units have arrived as
-    expected. Units that differ from the expected ones need a reason.
+    expected. `RowForm` states which units need a reason.
     """
     takes_rest = AcceptForm(typed).cleaned()["accept"] == REST
     forms = [

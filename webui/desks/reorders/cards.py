@@ -65,7 +65,8 @@ class NeedCard:
     def is_closed(self) -> bool:
         """True if the need has ended.
 
-        The card then shows reorder point, order-up-to level and base position at its end.
+        The card then shows the reorder point, order-up-to level and base position at the time when
+        the need ended.
         """
         return self.proposal.status not in {"open", "snoozed"}
 

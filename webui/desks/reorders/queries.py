@@ -28,7 +28,7 @@ _VERSION: Final = f"""SELECT ({selectors.version_sql("reorder_proposal")}) || '/
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """The numbers around the table of needs, and the choices of the table's filters.
+    """The numbers that the page shows with the table of needs, and the choices of its filters.
 
     `version` changes when any need or send changes. `minimums` has the minimum order value of each
     supplier that has one, in minor units.
@@ -89,7 +89,7 @@ class _Named:
 
 @dataclass(frozen=True, slots=True)
 class Reported:
-    """A reason, and the needs that were not ordered for this reason."""
+    """A reason for which needs could not be ordered, and these needs."""
 
     reason: str
     needs: list[_Named]

@@ -122,8 +122,8 @@ class Wanted:
         return Sort(self.sort.removeprefix("-"), self.sort.startswith("-"))
 
 
-# By sorted column: the SQL of its value, and the value's type in a cursor. The factor 10^16 makes
-# urgency outweigh the money of any need, which is far below 10^16 minor units.
+# {sortable column: (SQL of its value, SQL type of this value)}. The factor 10^16 makes urgency
+# outweigh the money of any need, which is far below 10^16 minor units.
 _SORTS: Final[Mapping[str, tuple[str, str]]] = {
     "urgency": ("(a.urgency * 10000000000000000::bigint - v.value_minor)", "bigint"),
     "item": (alphabetic("coalesce(p.name, r.sku)"), "text"),
@@ -155,12 +155,13 @@ _REASONS: Final[Mapping[str, str]] = {
 }
 _CASES: Final = ", ".join(f"CASE WHEN {rule} THEN '{code}' END" for code, rule in _REASONS.items())
 ATTENTION_SQL: Final = f"array_remove(ARRAY[{_CASES}], NULL) || r.flags"
-# The section in SQL. It repeats the conditions, because building the array of codes for every need
-# would be slower.
+# The section of a need in SQL. It repeats the conditions of `_REASONS` instead of using
+# `ATTENTION_SQL`, because building the array of codes for every need would be slower.
 _SECTION_SQL: Final = f"""CASE WHEN {" OR ".join(f"({rule})" for rule in _REASONS.values())}
         OR cardinality(r.flags) > 0 THEN {LOOK_AT} ELSE {ROUTINE} END"""
-# Urgency 1 is a cover in centidays below the lead time: floor(x / r) < L. This is the same as
-# x < L·r. The SQL has the product, because Postgres divides numerics slowly.
+# A need has urgency 1 if its cover x / r, in full centidays, is below the lead time L. The
+# condition floor(x / r) < L is the same as x < L·r. The SQL has the product, because Postgres
+# divides numerics slowly.
 URGENCY_SQL: Final = f"""CASE WHEN NOT {_IS_COVERED} THEN 2
         WHEN s.available_to_sell_units <= 0 THEN 0
         WHEN {_COVERED} < v.lead_time_centidays::numeric * v.rate_micro THEN 1 ELSE 2 END"""
@@ -191,9 +192,9 @@ CROSS JOIN LATERAL (
 ) a
 CROSS JOIN LATERAL (SELECT {_SECTION_SQL} AS section) g
 """
-# For all needs, join by location and SKU: the index `stock_list` has these columns, but no
-# `inv_key`. For few needs, join by the primary key; Postgres then drops the join if the query uses
-# no column of stock.
+# `_IN_LIST` is for queries of all needs. It joins the stock by location and SKU, because the index
+# `stock_list` has these columns, but no `inv_key`. `_BY_KEY` is for queries of few needs. It joins
+# the stock by its primary key, so Postgres drops the join if the query uses no column of the stock.
 _IN_LIST: Final = _FROM.format(stock="s.location = r.location AND s.sku = r.sku")
 _BY_KEY: Final = _FROM.format(stock="s.inv_key = r.inv_key")
 _COLUMNS: Final = """

@@ -250,7 +250,7 @@ def _section(
 def _total_of(wanted: Wanted, shown: Sequence[NeedRow]) -> Total | None:
     """Return the total of the shown rows, or None for the view of closed needs.
 
-    The page shows it if the query of totals returned no total for the section of these rows.
+    The page shows this total if the query of totals returned none for the section of these rows.
     """
     if wanted.view == "closed":
         return None
@@ -308,9 +308,9 @@ def _back(request: HttpRequest) -> str:
 def after_decision(request: HttpRequest, reorder_id: str) -> str:
     """Return the URL of the list, with the row to show next as fragment.
 
-    Call this before the decision. The row is the next one of the same section; for the last need of
-    a section, the row before. Without the fragment, a long list would scroll to its top after every
-    decision.
+    Call this before the decision. The fragment names the next row of the same section. If the need
+    is the last one of its section, the fragment names the row before it. Without the fragment, a
+    long list would scroll to its top after every decision.
     """
     if NextCardForm(request.POST).cleaned()["next"]:
         return _back(request)  # the redirect adds the row that the form names

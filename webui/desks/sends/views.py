@@ -52,9 +52,9 @@ class Send:
 
     `kind` is `need` or `order`. `refs` are the orders that were sent, and `picked` the draft orders
     that the person picked. `left_ms` is the time until the deadline, and `late_ms` the time since
-    it. `refused` has one dict per item that was not sent, with the keys subject, reason, product,
-    location and is_open. For an order, product and location are None. `is_open` is False for a
-    need that is answered or closed.
+    the deadline. `refused` has one dict per item that was not sent, with the keys subject, reason,
+    product, location and is_open. For an order, product and location are None. `is_open` is False
+    for a need that is answered or closed.
     """
 
     id: int

@@ -49,7 +49,7 @@ class Explained:
 
 
 def explained(level: selectors.Item, live: LiveKey) -> Explained:
-    """Return the explanation of a key by its state in the worker, or else in the read model.
+    """Return the explanation of a key, computed from the state that `state_of` returns.
 
     `level` is the key's row of the read model, and `live` the answer of the worker.
     """

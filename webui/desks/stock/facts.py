@@ -56,7 +56,7 @@ class FactPage:
 
     @property
     def newer_to(self) -> int:
-        """The argument `to` of `fact_page` for the next newer facts; 0 without facts."""
+        """The argument `to` of `fact_page` for the next newer facts; 0 if this page is empty."""
         return self.facts[-1].place + explain.FACTS_SHOWN if self.facts else 0
 
 

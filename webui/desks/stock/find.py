@@ -70,7 +70,7 @@ def scan(request: HttpRequest) -> HttpResponse:
 @require_GET
 @requires(SEE)
 def scan_code(request: HttpRequest) -> JsonResponse:
-    """Return a scanned code's SKU and its number of units, or the reason why no item was found."""
+    """Return a scanned code's SKU and the units in its package, or why no item was found."""
     text = _text(request)
     try:
         item = scanned_item("", text)

@@ -28,7 +28,7 @@ _MOST_MODULES: Final = 230
 class Label:
     """An item's label. `bars` is an SVG path of the barcode, or empty if no barcode fits.
 
-    `width` is the barcode's width in modules; that of an EAN includes its quiet zones. A module is
+    `width` is the barcode's width in modules. For an EAN, it includes the quiet zones. A module is
     the width of the narrowest bar. `digits` are the digits of the GTIN in the barcode, or empty if
     the barcode has the SKU.
     """

@@ -33,8 +33,8 @@ def policy_card(
 ) -> dict[str, Any]:
     """Return the policy for the template, with a form if the person may change a column.
 
-    `policy_shown` holds the values of these columns that the person has seen, as JSON. When the
-    form is sent, the ledger compares them with the policy.
+    The entry `policy_shown` of the result has, as JSON, the values that the person has seen in the
+    form. When the form is sent, the ledger compares these values with the policy.
     """
     if policy is None:
         return {"policy": None}

@@ -22,8 +22,8 @@ class SalesViews:
     """The sales that a page shows.
 
     A session is a series of sales without a gap of 30 minutes. `sessions` has the newest 12, newest
-    first; `session_count` is the number of all. `covered_from_us` is the start of the oldest known
-    window, in µs since 1970 UTC.
+    first; `session_count` is the number of all sessions. `covered_from_us` is the start of the
+    oldest known window, in µs since 1970 UTC.
     """
 
     spans: tuple[Span, ...]

@@ -56,9 +56,9 @@ class Shown:
 
     @property
     def history(self) -> History:
-        """The facts of 90 days, which end with the day of the newest fact or of the as-of time.
+        """The facts of 90 days.
 
-        The later of the two days counts.
+        The last of these days contains the newest fact or the as-of time, whichever is later.
         """
         newest_us = us_of(self.page.newest.business_at) if self.page.newest else 0
         as_of_us = 0 if self.level is None else self.level.as_of_us

@@ -1,8 +1,8 @@
 """Windows of a key with the sale lines that arrived after the window had closed (late lines).
 
-The read model has only the newest revision of a window. Most revisions come from late lines, which
-the ledger has. The others come from corrected and deleted sale lines: only the source log has the
-former values.
+The read model has only the newest revision of a window. Most revisions come from late lines. The
+ledger has these lines, so the page lists them. The other revisions come from corrected and deleted
+sale lines. Only the source log has their former values, so the page shows only their number.
 """
 
 from collections.abc import Sequence

@@ -10,7 +10,8 @@ from webui.readmodel.alphabet import alphabetic
 from webui.shell.keyset import Keys, Page, Place, Sortable, cut, parameters
 from webui.shell.listing import Column, Sort
 
-# The sort value of a scorecard without a figure: in descending order, it comes last.
+# The sort value of a scorecard that has no figure in the sorted column. In descending order, such
+# scorecards come last.
 _NONE: Final = -1
 KEYS: Final = Keys(
     {

@@ -31,7 +31,8 @@ ADVICE: Final = {
     ),
     "Debezium": (
         gettext_noop(
-            "The service “capture” repairs Debezium. If this takes over a minute, restart “capture”."
+            "The service “capture” repairs Debezium. If the repair takes over a minute, restart "
+            "“capture”."
         ),
         _RESTART_CAPTURE,
     ),
@@ -70,7 +71,7 @@ class Alarm:
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """Rejected records that are not settled: number, at most 1,000, and time of the oldest."""
+    """The number of rejected records not settled, at most 1,000, and the time of the oldest."""
 
     records: int
     oldest: datetime | None
@@ -84,9 +85,9 @@ SELECT count(*)::int AS records, min(seen_at) AS oldest FROM (
 
 
 def ranked(alarms: Iterable[Alarm]) -> list[Alarm]:
-    """Return the alarms, those with severity `BAD` first. Equal severities begin with the oldest.
+    """Return first the alarms with severity `BAD`, then all others.
 
-    Alarms without a time come last in their severity.
+    Within a severity, the oldest alarm comes first, and alarms without a time come last.
     """
     return sorted(alarms, key=lambda each: (each.severity != BAD, each.since_us or 1 << 62))
 
@@ -110,8 +111,8 @@ def _of_stage(link: Link, now_us: int) -> Alarm:
 def _since(link: Link, now_us: int) -> int | None:
     """Return the start of a stage's problem in µs since 1970 UTC, or None.
 
-    It is the time of the stage's newest data. If this is not known, it is the time of the stage's
-    last error, but only of an error in the last hour.
+    It is the time of the stage's newest data. If that time isn't known, it is the time of the
+    stage's last error, unless this error is more than an hour old.
     """
     if link.age_us is not None:
         return now_us - link.age_us
@@ -161,7 +162,7 @@ def of_partitions(states: Sequence[str]) -> list[Alarm]:
 
 
 def of_proofs(proof: Proof | None, prover: Prover) -> list[Alarm]:
-    """Return an alarm if the newest proof found a difference or, with proofs on, is overdue."""
+    """Return an alarm if the newest proof found a difference, or if the next proof is overdue."""
     url = reverse("proofs")
     if proof is not None and not proof.is_equal:
         keys, decisions = proof.keys_differing, proof.decisions_differing

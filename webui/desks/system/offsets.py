@@ -27,7 +27,7 @@ def admin() -> AdminClient:
 
 
 def ends(client: AdminClient, topic: str) -> dict[int, int]:
-    """Return {partition: end offset} of a topic. The end offset is that of the next new record."""
+    """Return {partition: end offset} of a topic. The next new record will get the end offset."""
     described = client.list_topics(topic, timeout=PROBE_S).topics[topic]
     places: dict[Any, Any] = {
         TopicPartition(topic, number): OffsetSpec.latest() for number in described.partitions

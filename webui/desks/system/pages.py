@@ -25,7 +25,7 @@ def _given(request: HttpRequest, name: str) -> str:
 @require_GET
 @requires(SEE)
 def rejected_records(request: HttpRequest) -> HttpResponse:
-    """List rejected records by reason, stage, item and state, newest first."""
+    """List rejected records, newest first. Filter them by reason, stage, item and state."""
     state = _given(request, "state")
     wanted = records.RejectedFilter(
         reason=_given(request, "reason"),

@@ -203,8 +203,9 @@ def debezium() -> Link:
 def capture_report() -> tuple[str, list[tuple[str, str]]]:
     """Return (problem of the service `capture`, its details as pairs of name and text).
 
-    The problem is empty if there is none. If a person has paused the capture, it names the person.
-    The only detail is the number of repairs. Before the service's first report, both are empty.
+    The problem is an empty text if there is none. If a person has paused the capture, the text says
+    so and names this person. The only detail is the number of repairs. Before the service's first
+    report, the text and the list of details are empty.
     """
     found = select_one(
         "SELECT detail FROM read_model.service_heartbeat WHERE service = 'capture'",
@@ -320,7 +321,8 @@ def automation() -> Link:
         (name, Message("%(number)s changed", number=units_text(changed)))
         for name, changed in found.detail.items()
     ]
-    # A round of the automation begins with a heartbeat, and its jobs take seconds. Allow 15 s.
+    # The automation reports at the beginning of each round. The jobs of a round can take seconds,
+    # so the next report may come up to 15 s later.
     state = OK if found.age_us <= BY_RULE_US else state_of_age(found.age_us)
     return Link(
         "By rule",

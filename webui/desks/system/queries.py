@@ -9,7 +9,7 @@ from ledger.kernel.rows import select
 from ledger.kernel.sink_positions import as_of_by_partition
 
 RUNNING, UNKNOWN = "RUNNING", "UNKNOWN"
-# By state of a partition in a worker's answer: its state on the page.
+# {state of a partition in a worker's answer: state of the partition on the page}
 STATES = {RUNNING: "ok", "RESTORING": "slow", UNKNOWN: "down"}
 MOST_BEHIND_S = 30.0  # the alarm threshold of docs/roles/operator.md
 _URGENCY: Final = ("down", "slow", "ok")
@@ -38,7 +38,7 @@ class PartitionRow:
     """One partition. The figures that its worker reports are None while no worker serves it.
 
     `lag_text` is the time for which records wait: `0.4 s`. `age_us` is the age of the worker's
-    states in µs, and `read_model_age_us` that of the read model's rows.
+    states in µs, and `read_model_age_us` the age of the read model's rows.
     """
 
     number: int

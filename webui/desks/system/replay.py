@@ -31,8 +31,9 @@ from ledger.messages import Message, gettext_noop
 from ledger.tasks.service import RejectedRecord, mark_replayed
 
 SEND_S: Final = 10.0
-# Writing the row again doesn't repair the stock. For an update, workers take back the contribution
-# of the row's former image, but they have never counted this image.
+# Writing the row again doesn't repair the stock. For such an update, workers would undo the
+# contribution of the row as it was before. But they rejected the record with that version of the
+# row, so they have never counted it.
 _REPAIR_PROGRAM: Final = gettext_noop(
     "repair the program that wrote the record; if `inventory verify` names the item, begin a new"
     " generation of the log"
@@ -54,10 +55,10 @@ WHAT_TO_DO: Final = {
 
 
 def instead_of(reason: str, content: bytes | memoryview | None) -> str:
-    """Return the next step if a replay can't repair a record of this reason, else an empty text.
+    """Return the next step if a replay can't repair a rejected record, else an empty text.
 
-    `content` is the stored value of the record. Of a long record, only the beginning is stored, so
-    a replay can't send it.
+    `reason` is the reason of the rejection, and `content` the stored value of the record. If the
+    record is long, only its beginning is stored, so a replay can't send the record.
     """
     if reason not in REPLAYABLE:
         return WHAT_TO_DO.get(reason, gettext_noop("nothing would change"))
@@ -163,7 +164,7 @@ def preview(record_id: str) -> ReplayPreview:
 
 
 def _row(table: str, image: Any) -> str:  # noqa: ANN401 -- an image as it came
-    """Return a text that states if the record's row exists in Postgres, and the key of the row."""
+    """Return a text for people: the record's row and its key, or that there is no such row."""
     known = fetch_value(
         "SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
         " WHERE n.nspname = 'retail' AND c.relkind = 'r' AND c.relname = %s",

@@ -39,7 +39,7 @@ log = structlog.get_logger(__name__)
 @require_GET
 @requires(SEE)
 def system(request: HttpRequest) -> HttpResponse:
-    """Show each stage from Postgres to the pages with lag and last error, and the alarms."""
+    """Show lag and last error of each stage from Postgres to the pages, and show the alarms."""
     return render_page(request, "system/overview.html", {"seen": overview()})
 
 

@@ -46,7 +46,8 @@ class Kind:
 
     def text(self, task: Task, may: Collection[str]) -> str:
         """Return the text of the task for a person with the rights `may`."""
-        # Hide the numbers of the first count from people who may do the second one: it is blind.
+        # The second count is blind. So hide the numbers of the first count from people who may do
+        # the second.
         if task.detail.get("status") == "draft" and self.needs not in may:
             return gettext("A difference waits for a second blind count.")
         return self.describe(task.detail)
@@ -172,7 +173,7 @@ def _missing(numbers: Numbers) -> str:
     ) % {"decision": decision}
 
 
-# By state of a hold: the decision that caused it, in words.
+# {state of a hold: the decision that caused the hold, in words}
 _HOLDS: Final = {
     "held-snoozed": gettext_noop("snoozed"),
     "held-rejected": gettext_noop("rejected"),

@@ -18,8 +18,8 @@ Numbers = Mapping[str, Any]
 class Task:
     """One open task.
 
-    `detail` has the numbers of the task's condition by name. Its key `supplier`, if it has one, has
-    the name of the supplier. `age_us` is the time since the task opened, in µs.
+    `detail` has the numbers of the task's condition by name. If the condition concerns a supplier,
+    the entry `supplier` has the supplier's name. `age_us` is the time since the task opened, in µs.
     """
 
     id: int

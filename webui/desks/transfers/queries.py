@@ -1,7 +1,7 @@
 """Queries of the transfers desk.
 
-The ledger has two rows for a transfer: the leaving row at the source, and the arriving row at the
-destination. These queries return both as one row.
+The ledger has two rows for a transfer: one at the source and one at the destination. These queries
+return both as one row.
 """
 
 from dataclasses import dataclass
@@ -54,7 +54,7 @@ class TransferRow:
 
     @property
     def key(self) -> int:
-        """The id of the arriving row. The pages of the list use it as the key of the transfer."""
+        """The id of the transfer's row at the destination. The list identifies transfers by it."""
         return self.in_id
 
     @property
@@ -64,7 +64,7 @@ class TransferRow:
 
     @property
     def id_text(self) -> str:
-        """The id of the arriving row as text, for ids of elements on the page."""
+        """The id of the transfer's row at the destination, as text for ids of HTML elements."""
         return str(self.in_id)
 
     @property
@@ -74,7 +74,7 @@ class TransferRow:
 
     @property
     def version(self) -> str:
-        """A text that changes with every write of the arriving row."""
+        """A text that changes with every write of the transfer's row at the destination."""
         return self.recorded_at.isoformat()
 
     @property
@@ -104,8 +104,8 @@ class TransferRow:
 
 
 STUCK_SQL: Final = stuck_sql("now()")
-# The due day that the rule for stuck transfers uses. For a planned transfer, it is the due day that
-# a person chose, because the rule needs the time of shipping.
+# The due day that the rule for stuck transfers uses. The rule needs the time of shipping, which a
+# planned transfer lacks. For a planned transfer, this is the due day that a person chose.
 DUE_BY_SQL: Final = f"CASE a.status WHEN 'planned' THEN a.due_on ELSE {TRANSFER_DUE_ON} END"
 VIEWS_SQL: Final = {
     "moving": "a.status <> 'received'",
@@ -138,8 +138,9 @@ def transfers(
 ) -> list[TransferRow]:
     """Return up to `rows` transfers, oldest first; in the view `received`, newest first.
 
-    `after` is the last transfer of the previous page: the time of its receipt, which only the view
-    `received` needs, and its id. So a transfer that leaves the view doesn't shift the next page.
+    `after` is (time of receipt, id) of the last transfer of the previous page. Only the view
+    `received` uses the time. The page begins after this transfer and not after a number of rows. So
+    a transfer that leaves the view doesn't shift the next page.
     """
     behind, order = (
         ("(a.received_at, a.id) < (%(at)s, %(id)s)", "a.received_at DESC, a.id DESC")

@@ -36,7 +36,7 @@ def reason(text: str) -> str:
 def words(code: str | None) -> str:
     """Return a code as words: `cover_over_guard` as `cover over guard`, or their translation.
 
-    A reason may be a code or a person's text. The underscores of such a text are kept.
+    A reason may be a code or a person's text. A text that can't be a code stays unchanged.
     """
     code = code or ""
     return translated(code.replace("_", " ") if _CODE.fullmatch(code) else code, translate)
