@@ -108,7 +108,7 @@ def _exit_codes() -> str:
             _MADE,
             "## Commands\n\n| code | meaning |\n|---|---|",
             *rows,
-            "\nIf another process works on the same run of a backfill, a command ends with 75.\n",
+            "\nA backfill command ends with 75 if another process works on the same run.\n",
             "## Workers and sinks\n",
             "*Sinks* are projector and actuator, which write records from Kafka to Postgres.",
             "If a worker or sink ends, the supervisor restarts it, each time after a longer delay.",

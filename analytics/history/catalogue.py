@@ -11,7 +11,7 @@ from analytics.history.run_tables import RUN_TABLES
 _GRAINS: Final = {
     "reorders": "need that only one run has, or pair of needs that differ",
     "prices": "price proposal that only one run has, or pair of proposals that differ",
-    "groups": "kind, dimension and value of a group, with counts and sums",
+    "groups": "group of differences, such as supplier ACME in reorders, with counts and sums",
 }
 _SIDES: Final = {"a_": "run A", "b_": "run B", "delta_": "B minus A"}
 

@@ -58,10 +58,10 @@ _POLICY: Final = {
     "cap_permille": "largest raise of the regular price",
     "lead_minutes": "least time from the proposal of a price to its effect",
     "cooldown_hours": "time between two price changes",
-    "no_touch_from": "end (exclusive) of the time in which proposed prices may start; null: no "
-    "end. Not for the signal below_floor",
-    "no_touch_until": "start of the time in which proposed prices may start; null: no start. "
-    "Not for the signal below_floor",
+    "no_touch_from": "a proposed price may only start before this time; null: no limit. Not for "
+    "the signal below_floor",
+    "no_touch_until": "a proposed price may only start at or after this time; null: no limit. Not "
+    "for the signal below_floor",
     "prior_rule": "rule for the prior price: plain or progressive (domain.md 6.2)",
     "scarce_enabled": "true if the signal `scarce` applies",
     "scarce_days": "cover below which an item is scarce",
@@ -145,7 +145,7 @@ _DIFFERENCES: Final = {
     "reason": "pair: first term that differs; need of only one run: its last status",
     "prices.reason": "signal of the proposal",
     "week": "Monday of the week of `as_of`, UTC",
-    "as_of": "as-of time of the opening of the need or proposal, in A if A has it",
+    "as_of": "as-of time at which the need or proposal opened: in A, or in B if A lacks it",
     "first_offset": "offset of the first record at which the runs decide differently",
     "id": "id of the need or proposal",
     "closed_by": "reason of the newest revision",

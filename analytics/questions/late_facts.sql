@@ -1,4 +1,4 @@
--- How late do the sales of each store arrive, and how many does no window count?
+-- How late do the sales of each store arrive, and how many are counted in no window?
 -- A delay is the time from business time to commit. Imported lines have no delay, because an import writes them long after the sale. Late counted lines arrived after their window was closed. Uncounted facts arrived after their window had expired, so no window has them.
 WITH clocks AS (
     SELECT l.key AS inv_key, l.committed_at, get_json_object(l.value, '$.after.clock_mode') AS mode

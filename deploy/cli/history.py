@@ -97,8 +97,8 @@ def sales(
     hops: Annotated[
         int,
         typer.Option(
-            help="Number of rows for each length: hour, 24 hours, 7 days. Each row has the units of"
-            " one time of this length. The times of two successive rows end ten minutes apart."
+            help="Number of rows for each of the lengths hour, 24 hours and 7 days. A row has the"
+            " units sold in one period of its length. Successive periods end ten minutes apart."
         ),
     ] = 6,
     json: Json = False,

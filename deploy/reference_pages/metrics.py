@@ -10,10 +10,10 @@ from streams.query.gauges import Measurable, register
 from streams.query.metrics import Metrics
 
 _ABOUT = """[Metrics](../metrics.md) shows how to collect these metrics. The [glossary](glossary.md)
-explains terms such as chunk, fold, restore, heartbeat row and dedupe ring. Each label has few
-values, for example the partitions. A histogram has the series `_bucket`, `_sum` and `_count`. A
-counter starts at 0 with its process. Each process also has the usual metrics `process_…`: CPU time,
-resident bytes and open files.
+explains terms such as chunk, fold, restore, heartbeat row and dedupe ring. A label, for example
+`partition`, has only few different values. A histogram has the series `_bucket`, `_sum` and
+`_count`. A counter starts at 0 when its process starts. Each process also has the usual metrics
+`process_…`: CPU time, resident bytes and open files.
 """
 _HEAD = "\n| metric | kind | labels | meaning |\n|---|---|---|---|\n"
 

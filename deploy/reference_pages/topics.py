@@ -20,7 +20,7 @@ _FIELDS: Final = (
     "there. If the type of a field is a name, such as `policy`, a table of this name below the",
     "schema has its fields. The fields of `policy` have the meanings of the columns of the",
     "history table [`policies`](history-tables.md#policies). The [glossary](glossary.md) explains",
-    "terms such as level, episode, position and generation. The end of a name is its unit:",
+    "terms such as level, episode, position and generation. The end of a name states the unit:",
     "",
     "| end of the name | unit |",
     "|---|---|",

@@ -115,7 +115,7 @@ def _of_partitions(readings: Readings, worker: Queryable) -> None:
     )
     gauge(
         "dedupe_ring_seconds",
-        "Newest commit time minus the commit time of the first record of the dedupe ring",
+        "Newest commit time of the dedupe ring minus the commit time of its first record",
         of_each(lambda owned: owned.partition.ring.span_us / SECOND_US),
     )
     _of_extent(readings, worker)
@@ -169,7 +169,7 @@ def _of_ownership(readings: Readings, worker: Queryable) -> None:
     restores = ownership.restores
     counter(
         "restores",
-        "Assigned partitions that became ready, by a restore or with the state that was kept",
+        "Assigned partitions that became ready, by a restore or with their state still in memory",
         lambda: one(restores.partitions),
     )
     counter(

@@ -70,12 +70,12 @@ class Metrics:
         )
         self._freshness = self._histogram(
             "freshness_seconds",
-            "Time from a heartbeat row's commit in Postgres to the commit of this row's chunk",
+            "Time from a heartbeat row's commit in Postgres to the Kafka commit of its chunk",
             _FRESH_S,
         )
         self._loop_delay = self._histogram(
             "event_loop_delay_seconds",
-            "Delay between the due time of a timer and its call by the event loop",
+            "Time from a timer's due time until the event loop calls it",
             _DELAY_S,
         )
         self._queries = self._counter("queries", "Answered requests", "route", "code")

@@ -114,7 +114,7 @@ class Login(LoginView):
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def code(request: HttpRequest) -> HttpResponse:
-    """Ask for a one-time or recovery code, the second step of a login, and log the person in.
+    """Ask for a one-time or recovery code as the second step of a login, then log the person in.
 
     The status is 422 for a wrong code, 429 after too many, and 409 if the stored secret can't be
     decrypted.

@@ -158,7 +158,7 @@ def _facts(document: Any) -> list[tuple[str, object]]:  # noqa: ANN401 -- JSON o
 @require_POST
 @requires(SEE_HISTORY, company=True)
 def act(request: HttpRequest, number: int) -> HttpResponse:
-    """Confirm a request (operators only), or cancel it (its author and operators)."""
+    """Confirm a request (operators only), or cancel it (only its author and operators)."""
     known(number)
     form = ActForm(request.POST)
 

@@ -285,7 +285,7 @@ def act(request: HttpRequest) -> HttpResponse:
 @require_GET
 @requires(SEE_ORDERS)
 def document(request: HttpRequest) -> HttpResponse:
-    """Show an order as a page to print and send, or several orders if the URL has several."""
+    """Show the orders that the URL names as a page to print and send."""
     refs = [ref[:LONGEST_REF] for ref in request.GET.getlist("ref")[:MOST_ORDERS]]
     papers = [_paper(*_document(ref)) for ref in refs or [""]]
     return render(request, "orders/document.html", {"papers": papers, "buyer": buyer()})

@@ -59,7 +59,7 @@ _FIELDS: Final = ("source", "sku", "units", "due_on")
 @require_GET
 @requires(SEE_TRANSFERS)
 def transfers(request: HttpRequest) -> HttpResponse:
-    """Show planned and shipped transfers, stuck ones, or received ones."""
+    """Show transfers: planned and shipped, only stuck, or received."""
     given = {
         "destination": query_text(request, "location", 24),
         "sku": query_text(request, "sku", 32),
