@@ -83,16 +83,16 @@ OFF: Final = Family(
 )
 FIXED_LOT: Final = Family(
     code="sQ",
-    label="sQ: at the reorder point, multiples of a quantity",
-    summary="at the reorder point, multiples of a quantity",
+    label="sQ: when the reorder point is reached, order multiples of a quantity",
+    summary="when the reorder point is reached, order multiples of a quantity",
     shape=LOTS,
     typed=("reorder_point_units", "order_quantity_units"),
     computed=("order_quantity_units", *SAFETY_COLUMNS),
 )
 MIN_MAX: Final = Family(
     code="sS",
-    label="sS, min/max: at the reorder point, up to the order level",
-    summary="at the reorder point, up to the order level",
+    label="sS, min/max: when the reorder point is reached, order up to the order level",
+    summary="when the reorder point is reached, order up to the order level",
     shape=TWO_LEVELS,
     typed=("reorder_point_units", "order_up_to_units"),
     computed=("order_quantity_units", "cycle_centidays", *SAFETY_COLUMNS),
@@ -102,8 +102,8 @@ MIN_MAX: Final = Family(
 )
 PERIODIC: Final = Family(
     code="RS",
-    label="RS: on order days, up to the order level",
-    summary="on order days, up to the order level",
+    label="RS: on order days, order up to the order level",
+    summary="on order days, order up to the order level",
     shape=BASE_STOCK,
     typed=("order_up_to_units",),
     computed=("review_centidays", *SAFETY_COLUMNS),
@@ -111,8 +111,8 @@ PERIODIC: Final = Family(
 )
 PERIODIC_MIN_MAX: Final = Family(
     code="RsS",
-    label="RsS: at the reorder point, but only on order days, up to the order level",
-    summary="at the reorder point, but only on order days, up to the order level",
+    label="RsS: on order days, if the reorder point is reached, order up to the order level",
+    summary="on order days, if the reorder point is reached, order up to the order level",
     shape=TWO_LEVELS,
     typed=("reorder_point_units", "order_up_to_units"),
     computed=("review_centidays", *SAFETY_COLUMNS),
@@ -122,15 +122,15 @@ PERIODIC_MIN_MAX: Final = Family(
 )
 PAR: Final = Family(
     code="par",
-    label="par: up to the order level whenever below it",
-    summary="back to the typed level",
+    label="par: whenever units are missing, order up to the order level",
+    summary="whenever units are missing, order up to the typed level",
     shape=BASE_STOCK,
     typed=("order_up_to_units",),
 )
 COVER: Final = Family(
     code="cover",
     label="cover (time supply): order enough for a number of days of demand",
-    summary="at the minimum days of cover, up to the maximum",
+    summary="when the minimum days of cover are reached, order up to the maximum",
     shape=TWO_LEVELS,
     typed=("reorder_point_units", "order_up_to_units"),
     computed=("min_cover_centidays", "max_cover_centidays"),

@@ -36,7 +36,9 @@ class DescribeGtin:
         if problem := gtin_problem(self.code):
             refuse("code", self.code, problem)
         if len(self.code) != LENGTH:
-            rule = Message("%(digits)s digits, with zeros in front", digits=LENGTH)
+            rule = Message(
+                "%(digits)s digits, with zeros in front of a shorter code", digits=LENGTH
+            )
             refuse("code", self.code, rule)
         if not_sku := checks.sku_problem(self.sku):
             refuse("sku", self.sku, not_sku)

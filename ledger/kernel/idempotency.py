@@ -167,7 +167,7 @@ def _refuse_reuse(first: _FirstUse, kind: str, actor: str | None, content: objec
         raise FormReused(message)
     if first.kind != kind or (is_known and first.content != content_hash(content)):
         message = Message(
-            "This form was already sent with different values, %(at)s. The new values weren't "
+            "This form was already sent with different values, at %(at)s. The new values weren't "
             "written. %(again)s",
             at=moment_text(first.at),
             again=again,

@@ -167,7 +167,7 @@ def restore_order_units(
                 "units",
                 units,
                 Message(
-                    "at most %(cancelled)s, because no more units of this line are cancelled",
+                    "at most %(cancelled)s, the number of cancelled units of this line",
                     cancelled=cancelled,
                 ),
             )

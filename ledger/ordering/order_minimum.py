@@ -22,9 +22,8 @@ def below_minimum(
         least, name = terms[code].minimum_order_minor, terms[code].name
         if value < least:
             rule = Message(
-                "The order for %(location)s is worth %(value)s, below the minimum of %(name)s, "
-                "which is %(least)s. Pick more, tick to send below the minimum, or approve without "
-                "sending",
+                "The order for %(location)s is worth %(value)s. The minimum of %(name)s is "
+                "%(least)s. Pick more, tick to send below the minimum, or approve without sending",
                 location=location,
                 value=amount_text(value),
                 name=name,

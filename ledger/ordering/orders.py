@@ -213,7 +213,8 @@ def _refuse_moved(order_ref: str, lines: Sequence[OrderLine], shown_version: str
         return
     last = _last_change(order_ref, lines)
     message = Message(
-        "%(order_ref)s has changed since it was shown, by %(author)s: now %(lines)s, %(units)s",
+        "%(order_ref)s has changed since it was shown. Last change by %(author)s. "
+        "It now has %(lines)s, %(units)s",
         order_ref=order_ref,
         author=last.author,
         lines=counted(len(lines), "draft line"),

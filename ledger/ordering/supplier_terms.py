@@ -170,7 +170,7 @@ def _refuse_moved(supplier: LockedSupplier, shown: Mapping[str, object]) -> None
     )
     who = last.author if last else person(None)
     message = Message(
-        "%(name)s has changed since it was shown, by %(who)s: %(said)s",
+        "%(name)s has changed since it was shown. Last change by %(who)s: %(said)s",
         name=supplier.name,
         who=who,
         said=changes,

@@ -305,7 +305,7 @@ def write_rollback(
 def _refuse_if_undone(newest: TimelineRow | None) -> None:
     if newest is not None and newest.kind == "rollback":
         message = Message(
-            "The last change is rolled back already, %(origin)s: to change the price again, set it "
+            "The last change is already a rollback, %(origin)s. To change the price again, set it "
             "by hand",
             origin=newest.origin,
         )

@@ -178,7 +178,7 @@ def _own_fresh_receipt(
     refuse_old_receipt(receipt, database_now())
     if shown_version not in (None, receipt.version):
         message = Message(
-            "delivery %(shipment_id)s has changed since it was shown, by %(actor)s, "
+            "delivery %(shipment_id)s has changed since it was shown. Last change by %(actor)s, "
             "%(write_time)s: now %(received)s received, %(damaged_units)s damaged",
             shipment_id=shipment_id,
             actor=person(actor),

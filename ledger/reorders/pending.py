@@ -372,7 +372,8 @@ def _refuse_ended(send: _Send) -> None:
     at = "" if send.ended_at is None else f", {moment_text(send.ended_at)}"
     messages = {
         "sent": Message(
-            "It is too late to undo: the orders were sent%(at)s. Cancel their lines on Orders",
+            "It is too late to undo: the orders were sent%(at)s. Cancel their lines on the "
+            "page “Orders”",
             at=at,
         ),
         "cancelled": Message(

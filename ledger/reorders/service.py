@@ -247,8 +247,8 @@ def _refuse_if_not_held(row: NeedProposal, decision: Decision) -> None:
     state = episode.episode_state if episode and episode.reorder_id == decision.proposal else ""
     if HELD_AFTER.get(state) != row.status:
         message = Message(
-            "%(proposal)s has been %(status)s since %(updated_at)s. It causes no hold of the item "
-            "any more, so there is nothing to resume",
+            "%(proposal)s has been %(status)s since %(updated_at)s. It no longer holds back new "
+            "needs of the item, so there is nothing to resume",
             proposal=decision.proposal,
             status=Message(row.status),
             updated_at=moment_text(row.updated_at),

@@ -293,7 +293,7 @@ def _must_be_planned(transfer: LockedTransfer) -> None:
     for row in (transfer.leaving, transfer.arriving):
         if row.status != "planned":
             message = Message(
-                "transfer %(transfer_ref)s is %(status)s already, %(shipped)s by "
+                "transfer %(transfer_ref)s is %(status)s already: %(shipped)s, recorded by "
                 "%(writer)s, %(write_time)s",
                 transfer_ref=row.transfer_ref,
                 status=Message(row.status),

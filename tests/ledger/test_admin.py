@@ -135,7 +135,7 @@ def test_the_admin_shows_people_and_roles_read_only(
     roles = text(client.get("/admin/auth/group/"))
 
     assert '<th scope="row">bea</th><td class="doc" data-label="Roles"><span>buyer</span>' in people
-    assert '<a href="/people/">To the desk People</a>' in people
+    assert '<a href="/people/">To the desk “People”</a>' in people
     assert "decide reorders, manage orders" in roles
     assert "Purchasing lead" in roles
     for path in ("user/add/", "user/1/change/", "group/add/", "group/1/change/"):

@@ -161,8 +161,8 @@ def test_the_same_content_returns_the_first_result_and_other_content_is_refused(
 
     assert again == first
     assert re.fullmatch(
-        r"This form was already sent with different values, \d{4}-\d\d-\d\d \d\d:\d\d UTC\. The new"
-        r" values weren't written\. Check the page\. If your values are still needed, send them"
+        r"This form was already sent with different values, at \d{4}-\d\d-\d\d \d\d:\d\d UTC\. The"
+        r" new values weren't written\. Check the page\. If your values are still needed, send them"
         r" again from that page\.",
         str(refused.value),
     )

@@ -48,7 +48,7 @@ def test_approving_a_count_older_than_an_approved_count_keeps_on_hand_unchanged(
     said = text(max_.get(f"/counts/waiting/?open=count-{count_id}"))
     services.approve_waiting_count(count_id=count_id, actor="max")
 
-    assert "after approval 15 → 15, because a later count has set on hand" in said
+    assert "after approval 15 → 15, because a later count has set the on-hand units" in said
     assert "Moved since the count" not in said
     found = shelf.execute("SELECT * FROM app.expected_at('L|S', 'infinity', 99)").fetchone()
     assert found == (15, True)
@@ -165,7 +165,7 @@ def test_the_preview_of_an_adjustment_shows_its_effect_on_stock_and_value(
     again = ann.get(booked.headers["Location"])
 
     assert "S now has 20 on hand." in text(shown)
-    assert "on hand by −26 and unavailable by +26 , worth €104.00" in text(shown)
+    assert "on-hand units by −26 and the unavailable units by +26 , worth €104.00" in text(shown)
     assert "The stock record shows 20 on hand, so −6 would remain." in text(shown)
     assert "Another person has to approve it" in text(shown)
     assert booked.status_code == 302
@@ -241,7 +241,7 @@ def test_a_waiting_adjustment_cannot_be_approved_by_its_requester(
 
 
 def test_a_waiting_adjustment_shows_on_hand_now_and_after(shelf: psycopg.Connection) -> None:
-    client, before = person("manager", "moe"), "because a later count has set on hand"
+    client, before = person("manager", "moe"), "because a later count has set the on-hand units"
     for reason, at, units, shown in (
         ("theft", None, 100, "20 → \N{MINUS SIGN}80"),
         ("found", ago(shelf, hours=2), 100, "20 → 120"),

@@ -81,7 +81,7 @@ def test_a_form_that_is_sent_again_with_another_value_is_refused(
     assert again.status_code == 302
     assert changed.status_code == 409
     assert re.search(
-        r"This form was already sent with different values, .* UTC\. The new values", page
+        r"This form was already sent with different values, at .* UTC\. The new values", page
     )
     assert fingerprint() == before
     assert form["command_id"] not in page

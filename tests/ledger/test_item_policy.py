@@ -62,7 +62,8 @@ def test_item_page_shows_the_policy() -> None:
     said = text(person("associate").get(PAGE))
 
     for part in (
-        "Reorder rule at the reorder point, up to the order level sS, levels fixed",
+        "Reorder rule when the reorder point is reached, order up to the order level sS,",
+        " up to the order level sS, levels fixed",
         "Typed reorder point, order level, quantity 4, 9, 0",
         "Supplier ACME",
         "Cost of a unit €12.50",

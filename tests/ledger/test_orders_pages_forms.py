@@ -246,7 +246,7 @@ def test_a_change_far_beyond_the_line_s_units_takes_a_tick_for_that_quantity(
         assert "got 999,999." in page
         assert 'required value="999999"' in page
         assert 'name="meant" value="999999"' in page
-        assert "Yes, 999,999 units, though the line has 12 units" in page
+        assert "Yes, order 999,999 units, although the line has only 12 units" in page
     ordered = "SELECT ordered_units FROM retail.purchase_order_line"
     assert ledger.execute(ordered).fetchall() == [(12,)]
 

@@ -282,7 +282,7 @@ def test_send_below_the_minimum_needs_explicit_permission(ledger: psycopg.Connec
 
     alone = announce([first])
     assert (alone.send_id, alone.items) == (None, 0)
-    assert "below the minimum of Acme, which is €200.00. Pick more" in alone.refused[0].reason
+    assert "The minimum of Acme is €200.00. Pick more" in alone.refused[0].reason
     ticked = announce([first], below_minimum_allowed=True)
     services.cancel_send(send_id=id_of(ticked))
     together_ = announce([first, second])

@@ -185,7 +185,7 @@ def test_price_rollback_cannot_be_rolled_back(ledger: psycopg.Connection, past: 
     services.roll_back_price(location="L", sku="S", actor="pat")
 
     again = (
-        r"The last change is rolled back already, written by pat at 20.* UTC: to change the price"
+        r"The last change is already a rollback, written by pat at 20.* UTC\. To change the price"
     )
     with pytest.raises(Conflict, match=again):
         services.roll_back_price(location="L", sku="S", shown_price_id=newest_id())

@@ -39,7 +39,7 @@ def test_a_quantity_far_beyond_the_suggestion_needs_its_own_confirmation(
         assert "more than ten times the suggestion of 42" in shown
         assert f'name="packs-6@{far}" value="71"' in shown
         assert f'name="meant" value="426@{far}"' in shown
-        assert "Yes, 426 units, though far beyond the suggestion" in shown
+        assert "Yes, order 426 units, although this is far beyond the suggestion" in shown
     units = """SELECT ordered_units FROM retail.purchase_order_line
         UNION ALL SELECT units FROM app.pending_item"""
     assert ledger.execute(units).fetchall() == []

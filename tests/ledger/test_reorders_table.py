@@ -380,7 +380,7 @@ def test_the_need_shows_its_rule_and_levels_in_words(ledger: psycopg.Connection)
 
     page = re.sub(r"\s+", " ", html(person("buyer").get("/reorders/need", {"id": mine})))
 
-    assert "<dt>Reorder rule</dt><dd>sS, min/max: at the reorder point, up to" in page
+    assert "<dt>Reorder rule</dt><dd>sS, min/max: when the reorder point is reached, order" in page
     assert "<dt>Reorder point</dt><dd>20</dd>" in page
     assert "<dt>Above the reorder point</dt><dd>+40</dd>" in page
     assert "<dt>Order up to</dt><dd>60</dd>" in page

@@ -95,7 +95,7 @@ def test_a_stale_form_gets_a_conflict_with_the_changes_and_keeps_its_input(
     page = html.unescape(text(answer))
     assert answer.status_code == 409
     said = (
-        rf"Acme has changed since it was shown, by ann, {WHEN}: "
+        rf"Acme has changed since it was shown. Last change by ann, {WHEN}: "
         r"minimum order is €10\.00, was €0\.00"
     )
     assert re.search(said, page)
@@ -135,7 +135,8 @@ def test_a_conflict_names_each_changed_term_in_readable_form() -> None:
         )
 
     assert re.fullmatch(
-        rf"Acme has changed since it was shown, by the system, {WHEN}: active is no, was yes,"
+        rf"Acme has changed since it was shown. Last change by the system, {WHEN}: "
+        r"active is no, was yes,"
         r" order days is Mon Tue, was Mon Tue Wed Thu Fri Sat Sun, email is x@y\.z, was empty",
         refused.value.what_changed,
     )

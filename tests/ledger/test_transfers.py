@@ -75,7 +75,7 @@ def test_a_shipped_transfer_is_neither_shipped_again_nor_cancelled(
 ) -> None:
     transfer = shipped()
 
-    with pytest.raises(Conflict, match="shipped already, 6 units by ann"):
+    with pytest.raises(Conflict, match="shipped already: 6 units, recorded by ann"):
         services.ship_planned_transfer(shipment_line_id=transfer.in_id, units=6)
     with pytest.raises(Conflict, match="shipped already"):
         services.cancel_transfer(shipment_line_id=transfer.in_id)

@@ -67,7 +67,7 @@ def test_a_new_due_day_is_written_to_both_legs_and_logged(
     ).fetchall()
     detail = {"transfer": transfer.transfer_ref, "to": "L", "due_on": [None, "2099-03-05"]}
     assert logged == [("max", "D|S", detail)]
-    with pytest.raises(Conflict, match="shipped already, 6 units by ann"):
+    with pytest.raises(Conflict, match="shipped already: 6 units, recorded by ann"):
         services.cancel_transfer(shipment_line_id=transfer.in_id, actor="max")
 
 

@@ -103,7 +103,11 @@ def test_terms_are_printed_with_the_unit_of_their_name() -> None:
     assert [(line.label, line.text, line.is_sum) for line in printed] == [
         ("Demand per day d", "1.500", False),
         ("Reorder point", "12", True),
-        ("Reorder rule", "sS, min/max: at the reorder point, up to the order level", False),
+        (
+            "Reorder rule",
+            "sS, min/max: when the reorder point is reached, order up to the order level",
+            False,
+        ),
     ]
 
 

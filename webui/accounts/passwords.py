@@ -55,8 +55,8 @@ class NoKnownWords:
     def get_help_text(self) -> str:
         """Return the rule in a sentence."""
         return gettext(
-            "Without your name and the names of company, product and roles, at least eight "
-            "characters must remain."
+            "If your name and the names of company, product and roles are removed from the "
+            "password, at least eight characters must remain."
         )
 
 
@@ -80,7 +80,7 @@ class NoDecoratedCommon(CommonPasswordValidator):
     @override
     def get_help_text(self) -> str:
         """Return the rule in a sentence."""
-        return gettext("Common passwords stay common with digits and signs around them.")
+        return gettext("A common password is easy to guess, even with digits and signs around it.")
 
     def _is_common(self, text: str) -> bool:
         return bool(text) and (text in self.passwords or text == text[0] * len(text))

@@ -39,7 +39,7 @@ JOBS: Final = ("sends", "reorders", "prices", "tasks", "tasks of all items", "sc
 # Prepared questions, see `analytics.history.questions`.
 QUESTIONS: Final = (
     "How wrong is the learned demand of items with high, medium and low revenue?",
-    "How late do the sales of each store arrive, and how many does no window count?",
+    "How late do the sales of each store arrive, and how many are counted in no window?",
     "How many units could not be sold, because nothing was on hand?",
     "How does demand respond to each step of the price ladder?",
     "How much more did each item sell while its price was reduced?",

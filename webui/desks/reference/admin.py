@@ -27,7 +27,8 @@ class ProductAdmin(WrittenTable):
 
     plural = gettext_noop("Products")
     note = gettext_noop(
-        "Buyers can range an item that is listed here: they add it to a location on the desk Range."
+        "Buyers can range an item that is listed here: on the desk “Range”, they add it to a "
+        "location."
     )
     kind = DescribeProduct
     fields = ("code", "name", "department")
@@ -45,7 +46,7 @@ class LocationAdmin(WrittenTable):
     """The admin's table of locations: stores and warehouses."""
 
     plural = gettext_noop("Locations")
-    note = gettext_noop("To give a person access to a store, use the desk People.")
+    note = gettext_noop("To give a person access to a store, use the desk “People”.")
     form = LocationForm
     kind = DescribeLocation
     fields = ("code", "name", "kind", "address")
@@ -67,7 +68,8 @@ class SupplierAdmin(WrittenTable):
 
     plural = gettext_noop("Suppliers")
     note = gettext_noop(
-        "Buyers set the terms of a supplier on the desk Suppliers: status, order days, addresses."
+        "On the desk “Suppliers”, buyers set the terms of a supplier: status, order days, "
+        "addresses."
     )
     kind = DescribeSupplier
     fields = ("code", "name")
@@ -90,7 +92,7 @@ class PersonAdmin(ReadTable):
     """Accounts with their roles; the desk People changes them."""
 
     plural = gettext_noop("People")
-    note = gettext_noop("To add a person, or to change roles and stores, open the desk People.")
+    note = gettext_noop("To add a person, or to change roles and stores, open the desk “People”.")
     list_display = ("username", "roles", "state", "seen")
     list_display_links = None
     list_filter = ("is_active",)
@@ -123,7 +125,8 @@ class RoleAdmin(ReadTable):
 
     plural = gettext_noop("Roles")
     note = gettext_noop(
-        "The rights of a role are the same everywhere. The desk People gives roles to people."
+        "The rights of a role are the same everywhere. To give a role to a person, use the desk "
+        "“People”."
     )
     list_display = ("name", "label", "rights", "active_people")
     list_display_links = None

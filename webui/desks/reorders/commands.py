@@ -101,7 +101,8 @@ def _ordered_text(outcome: Ordered | OrderedBefore) -> str:
             words = gettext(" in %(lines)s") % {"lines": lines} if outcome.line_ids[1:] else ""
             ordered = counted_text(outcome.units, "unit")
             text = gettext(
-                "Ordered %(ordered)s of %(need)s as %(order_ref)s%(words)s: send it on Orders."
+                "Ordered %(ordered)s of %(need)s as %(order_ref)s%(words)s. Send the order on the "
+                "page “Orders”."
             )
             return text % {
                 "ordered": ordered,
@@ -234,6 +235,8 @@ def _drafts_text(ordered: Sequence[Ordered]) -> str:
         "orders": counted_text(orders, "draft order"),
     }
     text = ngettext(
-        "Ordered %(words)s: send it on Orders.", "Ordered %(words)s: send them on Orders.", orders
+        "Ordered %(words)s. Send it on the page “Orders”.",
+        "Ordered %(words)s. Send them on the page “Orders”.",
+        orders,
     )
     return text % {"words": words}

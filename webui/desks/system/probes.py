@@ -289,7 +289,7 @@ def read_model() -> Link:
         (s.service, Message("%(age)s ago", age=age_text(s.age_us))) for s in services
     ]
     summary = (
-        gettext_noop("projector has written nothing yet")
+        gettext_noop("the service “projector” has written nothing yet")
         if age_us is None
         else gettext_noop("rows and positions")
     )

@@ -169,7 +169,8 @@ def _signal(numbers: Numbers) -> str:
 def _missing(numbers: Numbers) -> str:
     decision = numbers["reorder"] or numbers["price"]
     return gettext(
-        "The workers hold %(decision)s open, but no proposal with this id has arrived."
+        "For the workers, the decision %(decision)s is open, but no proposal with this id has "
+        "arrived."
     ) % {"decision": decision}
 
 
