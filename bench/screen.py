@@ -96,7 +96,8 @@ def measure_screen(
 ) -> Pixels:
     """Commit lines at `rate` for the 50 rows of an open page; return the paint latencies.
 
-    Each commit is a basket of 1 to `basket` lines of different rows, 50 at most.
+    Each commit is one basket of 1 to `basket` sale lines. Each line is for another row of the page,
+    so a basket has at most 50 lines.
 
     Raises:
         BenchFailed: the page did not show the last lines.

@@ -214,7 +214,7 @@ class ShopFloor:
         )
 
     def _set_price(self, shop: Shop, action: PlannedAction, identity: str) -> None:
-        """Set 70 to 105 % of the present price, ending in 49 or 99: an answer to a competitor."""
+        """Answer a competitor: set 70 to 105 % of the present price, rounded to 49 or 99."""
         percent = PRICE_STEPS[(action.key + action.units) % len(PRICE_STEPS)]
         price = shop.price_minor * percent // 100 // 50 * 50 - 1
         set_price(

@@ -155,7 +155,10 @@ def _trade(
 
 @contextmanager
 def _noted_interrupt(done: Traded) -> Iterator[None]:
-    """End the block at Ctrl-C, the normal end of a run without a limit, and note it in `done`."""
+    """At Ctrl-C, end the block without an error and note the interruption in `done`.
+
+    Ctrl-C is the normal end of a run without a limit.
+    """
     try:
         yield
     except KeyboardInterrupt:

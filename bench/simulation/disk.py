@@ -111,7 +111,7 @@ class Disk:
         positions: Positions,
         topic_ids: TopicIds,
     ) -> None:
-        """Write a snapshot of another generation of the log under the name of this generation."""
+        """Write a snapshot of another generation of the log into the file of this generation."""
         other = _of_another_log(partition, sent, positions, topic_ids)
         self.remember(slot)
         path = write(other, self.directory(slot))

@@ -215,7 +215,7 @@ class Supervisor:
                 self._dirty = not self._try_write(now)
 
     def _try_write(self, now: float) -> bool:
-        """Write the runtime to its file. Return False if it was not written.
+        """Write the state of the services to `runtime.json`. Return False if it was not written.
 
         After a failed write, the next attempt is a second later.
         """

@@ -1,4 +1,4 @@
-"""The transitions of a need: the episode after each, and its output (domain.md 5.3)."""
+"""The transitions of a need: functions that return its next episode and output (domain.md 5.3)."""
 
 from dataclasses import replace
 

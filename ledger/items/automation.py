@@ -46,13 +46,12 @@ def set_automation(
 def _refuse_moved(item: LockedItem, shown: Mapping[str, object]) -> None:
     changes = changes_text(item.policy, shown)
     if changes:
-        last = Message(
-            "last by %(writer)s, %(write_time)s", writer=item.writer, write_time=item.write_time
-        )
         message = Message(
-            "%(inv_key)s has changed since it was shown, %(last)s: %(said)s",
+            "%(inv_key)s has changed since it was shown. Last change by %(writer)s, "
+            "%(write_time)s: %(said)s",
             inv_key=item.inv_key,
-            last=last,
+            writer=item.writer,
+            write_time=item.write_time,
             said=changes,
         )
         raise Conflict(message)

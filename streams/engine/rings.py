@@ -24,8 +24,8 @@ async def rebuild_ring(
     The first record that the ring needs is at `progress.ring_from`. If the snapshot `base` includes
     all records before that offset, use the snapshot's ring and replay only later records.
 
-    Return the offsets of undecodable records. They include at least those among the last
-    `LOOK_BACK` records.
+    Return the offsets of undecodable records. All that are among the last `LOOK_BACK` records
+    before `progress.next_offset` are included; earlier ones may be missing.
 
     Raises:
         LogMismatch: the topic was truncated within the records that the ring needs.

@@ -66,7 +66,11 @@ def register(worker: Measurable) -> Readings:
     _of_snapshots(readings, worker)
     gauge = readings.gauge
     gauge("logic_revision", "Version number of the rules", lambda: one(LOGIC_REVISION))
-    gauge("generation", "Number of the source log", lambda: one(worker.settings.generation))
+    gauge(
+        "generation",
+        "Generation of the source log: 1, and one more for each new log",
+        lambda: one(worker.settings.generation),
+    )
     gauge("ready", "1 while all assigned partitions are restored", lambda: one(is_ready(worker)))
     gauge(
         "watchdog_silent_seconds",

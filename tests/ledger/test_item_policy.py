@@ -150,7 +150,9 @@ def test_second_policy_change_is_refused_and_the_page_names_the_first_change(
     refused = second.post(POST, theirs | {"auto_max": "9.00", "shown": html.unescape(shown)})
 
     assert refused.status_code == 409
-    said = r"last by ann, \d{4}-\d\d-\d\d \d\d:\d\d UTC: automatic limit is €5\.00, was €0\.00"
+    said = (
+        r"Last change by ann, \d{4}-\d\d-\d\d \d\d:\d\d UTC: automatic limit is €5\.00, was €0\.00"
+    )
     assert re.search(said, text(refused))
     assert 'value="9.00"' in refused.content.decode()
     assert columns(ledger)[0] == 500
