@@ -33,7 +33,7 @@ VARIABLES: Final = (
 )
 _S3: Final = ("s3", "s3a", "s3n")
 _SCHEMES: Final = ("http", "https")
-_NOT_FOUND: Final = 404
+_NOT_FOUND: Final = (404, 410)
 _CONNECT_S: Final = 5.0
 _REQUEST_S: Final = 60.0
 _LONGEST: Final = 300
@@ -136,7 +136,12 @@ class Remote:
             return found
 
     def sizes(self) -> Callable[[str], int]:
-        """List the files at the URL. Return a function that gives a file's listed size in bytes."""
+        """List the files at the URL. Return a function that gives a file's listed size in bytes.
+
+        For an HTTP address, the function asks the server for each size, because HTTP has no lists.
+        """
+        if self._is_http:
+            return self._size
         with self._opened("") as (system, root):
             listed = system.find(root, detail=True)
         found = {name.removeprefix(f"{root}/"): row["size"] for name, row in listed.items()}
@@ -147,6 +152,14 @@ class Remote:
             return int(found[name])
 
         return size
+
+    def _size(self, name: str) -> int:
+        with self._opened(name) as (system, root):
+            return int(system.info(f"{root}/{name}")["size"])
+
+    @property
+    def _is_http(self) -> bool:
+        return urlsplit(self.address).scheme in _SCHEMES
 
     def at(self, name: str) -> str:
         """Return the URL of a file."""
@@ -178,15 +191,14 @@ class Remote:
 
         The HTTP client of fsspec raises `FileNotFoundError` for each failure, also for status 500
         and for a refused connection. Only the error's cause tells them apart: a missing file has
-        status 404.
+        status 404 or 410.
         """
-        is_http = urlsplit(self.address).scheme in _SCHEMES
         cause = error.__cause__
-        return not is_http or cause is None or getattr(cause, "status", None) == _NOT_FOUND
+        return not self._is_http or cause is None or getattr(cause, "status", None) in _NOT_FOUND
 
     def _unusable(self, name: str, error: BaseException) -> NoArchive:
-        cause = " ".join(str(error).split())[:_LONGEST].rstrip(".")
-        step = _CHECK_S3 if urlsplit(self.address).scheme == "s3" else _CHECK_SERVER
+        cause = " ".join(str(error).split())[:_LONGEST].rstrip(".") or type(error).__name__
+        step = _CHECK_SERVER if self._is_http else _CHECK_S3
         return NoArchive(f"{self.at(name)}: {cause}", KEPT, step)
 
     @override

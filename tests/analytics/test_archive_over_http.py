@@ -10,16 +10,25 @@ from typing_extensions import override
 
 from analytics.archive.storage import NoArchive, storage_of
 
+HEAD = "_head.json"
+CONTENT = b"five bytes and more"
+
 
 @contextmanager
-def server(status: int) -> Iterator[str]:
-    """Yield the address of a server that answers each request with `status`."""
+def server(status: int = 200) -> Iterator[str]:
+    """Yield the address of a server that answers `status`, and status 200 with `CONTENT`."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            self.send_error(status)
+            if status >= 400:
+                self.send_error(status)
+                return
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(CONTENT)))
+            self.end_headers()
+            self.wfile.write(CONTENT if self.command == "GET" else b"")
 
-        do_HEAD = do_GET  # noqa: N815 -- as above
+        do_HEAD = do_GET  # noqa: N815 -- the name that the standard library calls
 
         @override
         def log_message(self, format: str, *args: object) -> None:
@@ -35,24 +44,41 @@ def server(status: int) -> Iterator[str]:
             thread.join()
 
 
-def test_status_404_is_a_missing_file() -> None:
-    with server(404) as address, pytest.raises(FileNotFoundError):
-        storage_of(address).read("_head.json")
+def test_a_file_has_its_content_and_size() -> None:
+    with server() as address:
+        storage = storage_of(address)
+
+        assert storage.read(HEAD) == CONTENT
+        assert storage.sizes()(HEAD) == len(CONTENT)
 
 
-def test_status_500_is_reported_with_the_address() -> None:
-    with server(500) as address, pytest.raises(NoArchive, match="500") as refused:
-        storage_of(address).read("_head.json")
+@pytest.mark.parametrize("status", [404, 410])
+def test_an_absent_file_is_missing(status: int) -> None:
+    with server(status) as address:
+        with pytest.raises(FileNotFoundError):
+            storage_of(address).read(HEAD)
+        with pytest.raises(FileNotFoundError):
+            storage_of(address).sizes()(HEAD)
 
-    assert str(refused.value).startswith(f"{address}/_head.json: ")
+
+def test_a_failing_server_is_reported_with_the_address() -> None:
+    with server(500) as address:
+        with pytest.raises(NoArchive, match="500") as refused:
+            storage_of(address).read(HEAD)
+        with pytest.raises(NoArchive, match="500"):
+            storage_of(address).sizes()(HEAD)
+
+    assert str(refused.value).startswith(f"{address}/{HEAD}: ")
     assert refused.value.step.startswith("check the URL and its server")
 
 
 def test_a_refused_connection_is_not_a_missing_file() -> None:
-    with server(404) as address:
+    with server() as address:
         pass
 
     with pytest.raises(NoArchive, match="Cannot connect") as refused:
-        storage_of(address).read("_head.json")
+        storage_of(address).read(HEAD)
+    with pytest.raises(NoArchive, match="Cannot connect"):
+        storage_of(address).sizes()(HEAD)
 
     assert "AWS_" not in refused.value.step
