@@ -122,8 +122,8 @@ PERIODIC_MIN_MAX: Final = Family(
 )
 PAR: Final = Family(
     code="par",
-    label="par: whenever units are missing, order up to the order level",
-    summary="whenever units are missing, order up to the typed level",
+    label="par: whenever stock plus orders is below the order level, order up to it",
+    summary="whenever stock plus orders is below the typed level, order up to it",
     shape=BASE_STOCK,
     typed=("order_up_to_units",),
 )

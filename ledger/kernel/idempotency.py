@@ -159,7 +159,8 @@ def _refuse_reuse(first: _FirstUse, kind: str, actor: str | None, content: objec
     )
     if is_known and first.actor != actor:
         message = Message(
-            "%(actor)s has already sent this form, %(at)s. Your values weren't written. %(again)s",
+            "%(actor)s has already sent this form, at %(at)s. Your values weren't written. "
+            "%(again)s",
             actor=person(first.actor),
             at=moment_text(first.at),
             again=again,

@@ -5,8 +5,9 @@ of at least 0.01 that is not below the floor (docs/domain.md 0, 6.4). Pages and 
 person for the confirmation. Other callers confirm by default.
 
 A price from half to twice the usual price, both included, needs no confirmation. Usual changes are
-within these limits, even a reduction to half the price. A missing decimal point, an extra digit and
-most transposed digits give a price outside of the limits.
+within these limits, even a reduction to half the price. A missing decimal point and an extra digit
+give a price outside of the limits. Some exchanged digits do, too: 39.99 for 93.99 is outside,
+but 21.99 for 12.99 is within.
 """
 
 from collections.abc import Mapping

@@ -149,7 +149,7 @@ def test_an_archiver_respects_the_lock_of_a_first_release_archiver(former: Path)
         Manifest(former).recover()
 
 
-def test_first_release_code_can_not_lock_an_archive_with_current_names(former: Path) -> None:
+def test_first_release_code_cannot_lock_an_archive_with_current_names(former: Path) -> None:
     """Old code would see an empty archive, and delete the files as not listed in a manifest."""
     Manifest(former).recover()
     Manifest(former).recover()

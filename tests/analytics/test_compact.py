@@ -63,7 +63,7 @@ def ends(archive: Path) -> dict[int, int]:
     return {number: manifest.next_offset(number) for number in range(PARTITIONS)}
 
 
-def test_first_release_code_can_not_lock_a_compacted_archive(archive: Path) -> None:
+def test_first_release_code_cannot_lock_a_compacted_archive(archive: Path) -> None:
     assert compacted(archive).former is not None
 
     assert (archive / former_name(LOCK)).is_dir()

@@ -278,7 +278,7 @@ def test_a_record_with_an_unknown_schema_version_is_named(home: Home, workers: W
     assert f"{REORDER_EVENTS}[0]@" in refusal(home, workers, home.run())
 
 
-def test_the_live_state_can_not_be_compared_with_itself(home: Home) -> None:
+def test_the_live_state_cannot_be_compared_with_itself(home: Home) -> None:
     with pytest.raises(NotComparable, match="both the live state"):
         live_and_run(home.settings, "live", "live")
     with Scratch() as scratch, pytest.raises((UnknownRun, NotComparable), match="'live'"):
@@ -339,7 +339,7 @@ def test_a_key_without_an_explanation_shows_the_reason(home: Home, workers: Work
 @pytest.mark.parametrize(
     "error", [KafkaException("away"), TopicUnreadable("cut"), UnreadableRecord("newer")]
 )
-def test_a_state_that_can_not_be_read_is_not_comparable(
+def test_a_state_that_cannot_be_read_is_not_comparable(
     home: Home, workers: Workers, error: Exception
 ) -> None:
     run = home.run(two_runs.one_pack_more)

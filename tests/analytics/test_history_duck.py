@@ -128,7 +128,7 @@ def test_statements_that_write_or_change_settings_are_refused(
         "variable_of_this_process",
     ],
 )
-def test_queries_can_not_read_other_files_urls_or_variables(
+def test_queries_cannot_read_other_files_urls_or_variables(
     duck: DuckHistory, files: dict[str, list[str]], tmp_path: Path, source: str
 ) -> None:
     variable_of_this_process = pq.read_table(files["log"][0], partitioning=None)

@@ -138,7 +138,7 @@ def test_negative_on_hand_at_the_start_means_more_units_on_the_shelf() -> None:
     assert done.outcome.out_us == us(DAY) - us(1)
 
 
-def test_received_goods_raise_negative_on_hand_and_are_all_on_the_shelf() -> None:
+def test_an_order_counts_negative_on_hand_as_0_and_no_sale_is_lost() -> None:
     item = OneKey(policy={"reorder_point_units": 2}, opening=3)
     item.sale(1, 5)
     item.sale(50, 4)

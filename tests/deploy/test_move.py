@@ -98,7 +98,7 @@ def test_a_running_stack_and_a_taken_target_are_refused(home: Home, tmp_path: Pa
     assert home.path.readlink() == tmp_path / "retail-inventory-inventory"
 
 
-def test_a_target_that_can_not_be_made_is_replaced_by_a_directory_with_room(
+def test_a_target_that_cannot_be_made_is_replaced_by_a_directory_with_room(
     home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(room, "larger_disk", lambda *_: tmp_path / "another disk")
@@ -281,7 +281,7 @@ def test_a_home_that_is_a_mount_point_is_copied_and_leads_to_the_copy(
     )
 
 
-def test_a_home_that_can_not_be_renamed_is_copied_and_leads_to_the_copy(
+def test_a_home_that_cannot_be_renamed_is_copied_and_leads_to_the_copy(
     home: Home, tmp_path: Path
 ) -> None:
     """A rename fails if root owns the parent directory, or, as here, if the new name is taken."""

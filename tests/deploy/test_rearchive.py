@@ -222,7 +222,7 @@ def test_a_lost_manifest_is_refused_and_its_files_are_kept_until_they_are_compar
         assert row["former_digest"] == row["digest"]
 
 
-def test_the_report_names_what_differs_and_what_can_not_be_read(archive: Path) -> None:
+def test_the_report_names_what_differs_and_what_cannot_be_read(archive: Path) -> None:
     spoiled(archive)
     rearchive("--yes")
     history = generate(seed=1, records=40)

@@ -60,7 +60,9 @@ def test_picked_needs_are_ordered_with_one_click(ledger: psycopg.Connection) -> 
 
     assert answer.status_code == 302
     assert len(lines(ledger)) == 20
-    assert "Ordered 20 needs in 1 draft order: send it" in text(client.get("/reorders/"))
+    assert "Ordered 20 needs in 1 draft order. Send it on the page" in text(
+        client.get("/reorders/")
+    )
 
 
 def test_needs_that_could_not_be_ordered_are_listed_with_their_reason(
@@ -197,7 +199,7 @@ def test_approving_an_ordered_need_names_the_person_who_ordered_it(
 
     assert alone.status_code == 409
     assert "ann has already ordered 42 units as PO-" in text(alone)
-    assert "Ordered 1 need in 1 draft order: send it" in together
+    assert "Ordered 1 need in 1 draft order. Send it on the page" in together
     assert ">S000 at L</a>: ann has already ordered 42 units as PO-" in together
     assert len(lines(ledger)) == 2
 

@@ -104,7 +104,7 @@ def test_no_order_goes_to_a_supplier_that_is_not_active(ledger: psycopg.Connecti
         services.send_order(order_ref="X-1")
 
 
-def test_an_order_without_a_draft_line_can_not_be_sent(ledger: psycopg.Connection) -> None:
+def test_an_order_without_a_draft_line_cannot_be_sent(ledger: psycopg.Connection) -> None:
     with pytest.raises(ServiceError, match="no order with a draft line"):
         services.send_order(order_ref="X-9")
 
@@ -131,7 +131,7 @@ def test_an_order_that_grew_since_it_was_shown_is_not_sent(ledger: psycopg.Conne
     shown = f"1@{version(ledger, first)}"
     order(5, sku="T", status="draft", actor="bob")
 
-    with pytest.raises(Conflict, match=rf"by bob, {WHEN}: now 2 draft lines, 15 units"):
+    with pytest.raises(Conflict, match=rf"by bob, {WHEN}\. It now has 2 draft lines, 15 units"):
         services.send_order(order_ref="X-1", shown_version=shown)
 
 
@@ -143,7 +143,7 @@ def test_conflict_names_the_person_who_deleted_an_order_line(
     shown = f"2@{version(ledger, second)}"
     services.delete_order_line(line_id=second, actor="ann")
 
-    with pytest.raises(Conflict, match=rf"by ann, {WHEN}: now 1 draft line, 10 units"):
+    with pytest.raises(Conflict, match=rf"by ann, {WHEN}\. It now has 1 draft line, 10 units"):
         services.send_order(order_ref="X-1", shown_version=shown)
 
 
@@ -154,5 +154,5 @@ def test_conflict_names_the_writer_of_a_direct_sql_change(
     shown = f"1@{version(ledger, first)}"
     ledger.execute("UPDATE retail.purchase_order_line SET ordered_units = 7, recorded_by = 'edi'")
 
-    with pytest.raises(Conflict, match=rf"by edi, {WHEN}: now 1 draft line, 7 units"):
+    with pytest.raises(Conflict, match=rf"by edi, {WHEN}\. It now has 1 draft line, 7 units"):
         services.send_order(order_ref="X-1", shown_version=shown)

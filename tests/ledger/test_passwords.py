@@ -85,7 +85,7 @@ def test_long_unicode_password_is_stored_without_stripping_spaces(staff) -> None
     assert log_in(client(), password=long.strip()).status_code == 200
 
 
-def test_the_present_password_can_not_be_guessed_in_an_open_session(staff) -> None:
+def test_the_present_password_cannot_be_guessed_in_an_open_session(staff) -> None:
     browser = client()
     log_in(browser)
     for _ in range(5):

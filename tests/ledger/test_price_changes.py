@@ -193,7 +193,7 @@ def test_price_rollback_cannot_be_rolled_back(ledger: psycopg.Connection, past: 
     assert [row[0] for row in prices(ledger)] == [999, 899, 999]
     page = person("pricing").get("/prices/items/L/S").content.decode()
     assert "<summary>Roll back</summary>" not in page
-    assert "The last change is rolled back already." in page
+    assert "The last change is already a rollback." in page
 
 
 def test_change_after_a_rollback_is_rolled_back_to_the_restored_price(

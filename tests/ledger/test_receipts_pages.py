@@ -282,7 +282,7 @@ def test_the_receiving_list_pages_through_every_order(ledger: psycopg.Connection
     assert sorted(seen) == [f"X-{number:02}" for number in range(60)]
 
 
-def test_drafts_and_unknown_orders_can_not_be_received(ledger: psycopg.Connection) -> None:
+def test_drafts_and_unknown_orders_cannot_be_received(ledger: psycopg.Connection) -> None:
     order(status="draft")
     client = person("associate")
 

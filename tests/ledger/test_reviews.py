@@ -74,7 +74,7 @@ def test_the_same_difference_sent_by_two_people_is_one_review(service: Any) -> N
     assert request(service, digest=OTHER).id != first.id
 
 
-def test_the_requester_can_not_approve_a_review(service: Any, people: psycopg.Connection) -> None:
+def test_the_requester_cannot_approve_a_review(service: Any, people: psycopg.Connection) -> None:
     errors = import_module("ledger.kernel.errors")
     waiting = request(service)
 

@@ -146,7 +146,7 @@ def test_the_repair_of_an_unfinished_publication_depends_on_the_worker(
     assert repairs == [repair]
 
 
-def test_a_worker_that_can_not_log_its_error_still_exits(
+def test_a_worker_that_cannot_log_its_error_still_exits(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The process must end at once, even if a full disk doesn't let it write the reason."""
@@ -223,7 +223,7 @@ def test_a_full_disk_leaves_the_file_of_topic_ids_unchanged(
     assert list(known.parent.iterdir()) == [known]
 
 
-def test_a_worker_that_can_not_write_its_home_ends_with_the_disk_exit_code(
+def test_a_worker_that_cannot_write_its_home_ends_with_the_disk_exit_code(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ended: list[BaseException | None] = []

@@ -147,7 +147,7 @@ async def never() -> None:
 
 
 @pytest.mark.parametrize("leave_group", [refused, never])
-def test_snapshots_are_saved_even_if_the_group_can_not_be_left(
+def test_snapshots_are_saved_even_if_the_group_cannot_be_left(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, leave_group: Callable[[], Any]
 ) -> None:
     monkeypatch.setattr(runtimes, "HAND_OVER_S", 0.05)

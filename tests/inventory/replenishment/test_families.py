@@ -51,7 +51,7 @@ def test_a_family_names_only_existing_policy_columns(family: Family) -> None:
 
 
 @pytest.mark.parametrize("family", ORDERING, ids=by_code)
-def test_a_family_with_two_computed_levels_has_a_batch_column_and_text(family: Family) -> None:
+def test_only_a_family_with_two_computed_levels_has_a_batch_column(family: Family) -> None:
     has_batch = family.shape == TWO_LEVELS and bool(family.computed)
 
     assert bool(family.batch_column) is has_batch

@@ -162,7 +162,7 @@ def of_partitions(states: Sequence[str]) -> list[Alarm]:
 
 
 def of_proofs(proof: Proof | None, prover: Prover) -> list[Alarm]:
-    """Return an alarm if the newest proof found a difference, or if the next proof is overdue."""
+    """Return an alarm if the newest proof found a difference, or if a nightly proof is overdue."""
     url = reverse("proofs")
     if proof is not None and not proof.is_equal:
         keys, decisions = proof.keys_differing, proof.decisions_differing
