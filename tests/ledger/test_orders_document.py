@@ -151,7 +151,7 @@ def test_order_document_names_the_buyer_and_the_currency(
         "Nordlicht &amp; Söhne",
         "Hafenstraße 1 20457 Hamburg",
         "amounts are in CHF, without tax",
-        ">Cost per unit, CHF<",
+        ">Unit cost, CHF<",
         ">Total, CHF<",
     ):
         assert part in page

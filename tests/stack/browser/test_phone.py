@@ -235,7 +235,7 @@ def test_a_purchase_order_shows_every_column_on_a_phone_and_on_paper(
     buyer.page.set_viewport_size({"width": 680, "height": 962})
     buyer.page.emulate_media(media="print")
     page = buyer.open(f"/orders/document?ref={ref}")
-    expect(page.get_by_role("columnheader", name="Cost per unit")).to_be_visible()
+    expect(page.get_by_role("columnheader", name="Unit cost")).to_be_visible()
     assert page.evaluate(CUT) == []
 
 
