@@ -155,7 +155,11 @@ class Remote:
 
     def _size(self, name: str) -> int:
         with self._opened(name) as (system, root):
-            return int(system.info(f"{root}/{name}")["size"])
+            size = system.info(f"{root}/{name}")["size"]
+            if size is None:
+                problem = "the server states no size"
+                raise OSError(problem)
+            return int(size)
 
     @property
     def _is_http(self) -> bool:
@@ -187,7 +191,7 @@ class Remote:
             raise self._unusable(name, error) from error
 
     def _is_missing(self, error: FileNotFoundError) -> bool:
-        """Return False if the server failed, although `error` claims a missing file.
+        """Return True if the file is missing, False if the server failed.
 
         The HTTP client of fsspec raises `FileNotFoundError` for each failure, also for status 500
         and for a refused connection. Only the error's cause tells them apart: a missing file has

@@ -72,7 +72,7 @@ class KafkaLog:
     async def all_bounds(
         self, topic: str, partitions: Iterable[int]
     ) -> Mapping[int, tuple[int, int]]:
-        """Return the result of `bounds` for each partition, by its number.
+        """Return a map from partition number to the result of `bounds`.
 
         The call sends only two requests, whatever the number of partitions.
         """

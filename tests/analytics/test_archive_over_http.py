@@ -15,7 +15,7 @@ CONTENT = b"five bytes and more"
 
 
 @contextmanager
-def server(status: int = 200) -> Iterator[str]:
+def server(status: int = 200, *, has_length: bool = True) -> Iterator[str]:
     """Yield the address of a server that answers `status`, and status 200 with `CONTENT`."""
 
     class Handler(BaseHTTPRequestHandler):
@@ -24,7 +24,8 @@ def server(status: int = 200) -> Iterator[str]:
                 self.send_error(status)
                 return
             self.send_response(status)
-            self.send_header("Content-Length", str(len(CONTENT)))
+            if has_length:
+                self.send_header("Content-Length", str(len(CONTENT)))
             self.end_headers()
             self.wfile.write(CONTENT if self.command == "GET" else b"")
 
@@ -50,6 +51,14 @@ def test_a_file_has_its_content_and_size() -> None:
 
         assert storage.read(HEAD) == CONTENT
         assert storage.sizes()(HEAD) == len(CONTENT)
+
+
+def test_a_server_without_sizes_is_reported() -> None:
+    with (
+        server(has_length=False) as address,
+        pytest.raises(NoArchive, match="the server states no size"),
+    ):
+        storage_of(address).sizes()(HEAD)
 
 
 @pytest.mark.parametrize("status", [404, 410])

@@ -25,7 +25,7 @@ def mounts(monkeypatch: pytest.MonkeyPatch, *lines: str) -> None:
 
 @contextmanager
 def without_rights() -> Iterator[None]:
-    """Act as account `nobody` if this process is root, which may read everything."""
+    """Act as account `nobody` if this process is root, because root may read everything."""
     is_root = os.geteuid() == 0
     if is_root:
         os.seteuid(NOBODY)
