@@ -20,8 +20,8 @@ KEY: Final = "POISON|K1"
 _COUNT: Final = "SELECT count(*) FROM read_model.rejected WHERE value = %s"
 _ALL: Final = "SELECT count(*) FROM read_model.rejected"
 _SEEN_S: Final = 60.0
-# Each record needs its own LSN. Workers treat two records with equal LSN in one partition as one
-# change that Connect sent twice.
+# Each record needs its own LSN. Workers treat two records of a partition as one change that Connect
+# sent twice if table, row id, op and LSN are equal.
 _POSITIONS: Final = count(1 << 50)
 
 

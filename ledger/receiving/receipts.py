@@ -17,6 +17,7 @@ from ledger.kernel.errors import Conflict, refuse
 from ledger.kernel.idempotency import run_command
 from ledger.kernel.refusal_text import person
 from ledger.kernel.transactions import business_time_or_now, database_now, execute
+from ledger.kernel.unscoped_rows import read_all
 from ledger.messages import Message, gettext_noop
 from ledger.nouns import counted
 from ledger.ordering.lines import follow_receipts, open_order_units
@@ -130,6 +131,8 @@ def correct_receipt(
 
     Return the receipt's effect on the order line. The time is replaced only if `delivered` has one.
     The order line gets the status that its open units require. A receipt of 0 units needs a reason.
+    If the correction leaves open units, extra units of the line's other receipts count towards the
+    order, oldest receipt first. So units that have arrived never stay on order.
 
     Raises:
         ServiceError: another person received the goods, or a value breaks a rule.
@@ -149,9 +152,11 @@ def correct_receipt(
         _rewrite(receipt, delivered, order_units, actor)
         order_ref = None if line is None else line.order_ref
         log_correction(receipt, delivered, actor, order_ref=order_ref)
+        open_units = promised - order_units
         if line is not None:
+            open_units = _count_extra_units(line.id, receipt.id, open_units)
             follow_receipts(line.id, actor)
-        return ReceiptCorrected(receipt.id, order_units, promised - order_units)
+        return ReceiptCorrected(receipt.id, order_units, open_units)
 
     kind = f"correct_receipt {shipment_line_id}"
     return run_command(command_id, kind, actor, work, ReceiptCorrected, content=delivered)
@@ -188,6 +193,42 @@ def _own_fresh_receipt(
         )
         raise Conflict(message)
     return receipt
+
+
+@dataclass(frozen=True, slots=True)
+class _ExtraUnits:
+    """A receipt with more units than the order line had open when the receipt was written."""
+
+    id: int
+    units: int
+
+
+def _count_extra_units(line_id: int, corrected_id: int, open_units: int) -> int:
+    """Count extra units of other receipts of a locked line towards the order; oldest first.
+
+    Return the units that are still open. The receipts keep their authors, who alone may correct
+    them.
+    """
+    extras = read_all(
+        _ExtraUnits,
+        "SELECT id, received_units + damaged_units - order_units AS units"
+        " FROM retail.shipment_line"
+        " WHERE purchase_order_line_id = %s AND leg = 'supplier_in' AND id <> %s"
+        " AND received_units + damaged_units > order_units"
+        " ORDER BY received_at, id FOR UPDATE",
+        line_id,
+        corrected_id,
+    )
+    for extra in extras:
+        counted_units = min(extra.units, open_units)
+        if counted_units:
+            execute(
+                "UPDATE retail.shipment_line SET order_units = order_units + %s WHERE id = %s",
+                counted_units,
+                extra.id,
+            )
+            open_units -= counted_units
+    return open_units
 
 
 def refuse_old_receipt(receipt: ShipmentLine, now: datetime) -> None:

@@ -130,7 +130,7 @@ def _locked_variance(task_id: int, actor: str) -> OpenVariance:
         task_id,
     )
     if task is None or task.kind != COUNT_VARIANCE:
-        refuse("task", task_id, "not a task about a count's difference: reload the page Tasks")
+        refuse("task", task_id, 'not a task about a count\'s difference: reload the page "Tasks"')
     require_key(task.inv_key or "")
     if task.cleared_at is not None:
         who, at = task.acknowledged_by, moment_text(task.cleared_at)
