@@ -24,10 +24,9 @@ def arrival(
     `late_lines` is the number of late lines that the window counts, or None if the window has no
     row. `lacks_lines` is True if the window counts fewer lines than the ledger has for it.
 
-    There is one exception to the rules above. If `late_lines` is 0, every line that the window
-    counts arrived on time. The line is then `ON_TIME`, even if `written_us` is late, for example
-    because a person corrected its row later. But if the line is before the horizon and the window
-    lacks lines, the line is still `UNCOUNTED`.
+    There is one exception. If `late_lines` is 0, every line that the window counts arrived on time.
+    A line that looks late is then `ON_TIME`, for example a line whose row was corrected later. But
+    a line before the horizon remains `UNCOUNTED` if the window lacks lines.
     """
     start_us = window_start(business_us)
     if not is_closed(start_us, written_us):

@@ -77,7 +77,7 @@ class DemandDay:
     applies:
 
     * `first`: the key's first day
-    * `markdown`: another price than the regular one was in force
+    * `markdown`: the price in force at the start of the day was a markdown or a raise
     * `out`: more than three quarters of the trading windows were out of stock
     """
 
@@ -106,8 +106,8 @@ def stock_days(
 ) -> tuple[StockDay, ...]:
     """Return one `StockDay` for each day of `span` = [from, until), midnights in µs since 1970 UTC.
 
-    `facts` are all facts of the span, in the order of `DayFact`. `opening_units` is on-hand before
-    them.
+    `facts` are all facts of the span, sorted as `DayFact` describes. `opening_units` is on-hand
+    before them.
     """
     by_day = {day: tuple(found) for day, found in groupby(facts, lambda fact: _day(fact.at_us))}
     days: list[StockDay] = []
@@ -140,8 +140,8 @@ def demand_days(
     """Return one `DemandDay` for each day of `span`.
 
     `span` is [from, until), midnights in µs since 1970 UTC. All its days must have ended at least
-    ten minutes ago. `facts` are all facts of the span, in the order of `DayFact`. `rules` apply to
-    every day, even if other rules were in force on that day.
+    ten minutes ago. `facts` are all facts of the span, sorted as `DayFact` describes. `rules` apply
+    to every day, even if other rules were in force on that day.
     """
     rows, counts = _rows(facts), _counts(facts)
     level, is_counted = opening.units, opening.is_counted

@@ -1,4 +1,4 @@
-"""The lines that explain one revision of a need, made of the terms in the revision's record.
+"""The lines that explain one revision of a need. They come from the terms in its record.
 
 The terms are names with values, for example `reorder_point_units` with 20. This module turns each
 term into a step, a total or a note. It adds the steps that the record leaves out, for example

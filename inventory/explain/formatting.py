@@ -164,9 +164,9 @@ def label(line: Line) -> str:
 def text(line: Line, time_text: Callable[[int], str]) -> str:
     """Return the line's value as text.
 
-    A positive `add` line begins with `+`. A text value is shown with blanks instead of underscores,
-    and the code of a replenishment family as the family's label. `time_text` formats the values of
-    lines whose names end in `_us`.
+    A positive `add` line begins with `+`. The code of a replenishment family becomes the family's
+    label. Every other text value gets blanks instead of underscores. `time_text` formats the values
+    of lines whose names end in `_us`.
     """
     amount = line.amount
     if line.name == "replenish_family" and amount in FAMILIES:

@@ -15,9 +15,9 @@ class Provenance:
     """The origin of a state, for the last section of its explanation.
 
     `policy` is the table row of the item's policy. The lines `policy_generation` and
-    `policy_offset` show the position of the state's newest record, not of the policy's row. The
-    reason is that the state has the policy that was in force at this record. `as_of_us` is the
-    partition's as-of time, None if it is unknown.
+    `policy_offset` show the position of the state's newest record: the state has the policy in
+    force at that record. The line `policy_row_offset` shows the last change of the policy's row.
+    `as_of_us` is the partition's as-of time, None if it is unknown.
     """
 
     partition: int

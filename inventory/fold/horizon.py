@@ -96,10 +96,10 @@ def _new_day_ends(before: KeyState, span: tuple[int, int]) -> tuple[DayEnd, Days
 
 
 def _known_ends(before: KeyState, horizon_at_us: int, rules: Rules) -> tuple[int, Days]:
-    """Return the start of the oldest retained day (µs), and the day ends that are known already.
+    """Return the start of the oldest day that `before` retains (µs), and the known day ends.
 
-    The first day end belongs to the day before the oldest retained day. The further day ends belong
-    to the complete days from the oldest retained day on.
+    The first day end belongs to the day before that oldest day. The further day ends belong to the
+    complete days from that oldest day on.
     """
     stock, windows, old_us = before.stock, before.windows, before.stream_time_us
     first = opening(before.final_demand, stock)

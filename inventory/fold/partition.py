@@ -16,7 +16,8 @@ __all__ = ["FoldResult", "Partition"]
 class Partition:
     """The states of all keys of one partition, with its dedupe ring.
 
-    `generation` is the number of the source log; a log that is captured again has the next one.
+    `generation` is the number of the source log. If all rows are captured again into empty topics,
+    the number rises by one.
     """
 
     __slots__ = ("_newest_admitted_us", "generation", "ring", "states")

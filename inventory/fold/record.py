@@ -219,12 +219,12 @@ def _check_counts(stock: Stock, change: Change, horizon_at_us: int | None) -> No
 
 
 def _recounted(stock: Stock, windows: dict[int, WindowRow], change: Change) -> Stock:
-    """Return the stock after a change of a `stock_count` row. Others leave the stock as it is.
+    """Return the stock after a change of a `stock_count` row. Other changes don't affect the stock.
 
-    The count that the state has of this row is removed. If the after-image is an approved count,
-    that count is inserted. The removed count is found by the row's id, because its units or time
-    may differ from the before-image. For example, if the row's previous change was rejected, the
-    state still has the count from before that change (domain.md 11.2).
+    The row's count is removed from the state. If the after-image is an approved count, that count
+    is inserted. The removed count is found by the row's id, because its units or time may differ
+    from the before-image. For example, if the row's previous change was rejected, the state still
+    has the count from before that change (domain.md 11.2).
     """
     old, new = approved(change.before), approved(change.after)
     for count in (old, new):

@@ -23,9 +23,9 @@ def after_movements(stock: Stock, effects: Effects, horizon_at_us: int | None) -
 
     If a retained count follows a movement, the movement changes that count's variance. If no such
     count follows, the movement changes on-hand. A movement before the horizon also changes
-    `opening_units` (on-hand at the horizon). There is one exception: `opening_count`, the last
-    count before the horizon, may follow the movement. The movement then changes shrink, but neither
-    on-hand nor `opening_units`.
+    `opening_units` (on-hand at the horizon). There is one exception: if the last count before the
+    horizon (`opening_count`) follows the movement, the movement changes shrink, but neither on-hand
+    nor `opening_units`.
     """
     on_hand, shrink = stock.on_hand_units, stock.shrink_units
     total, opening = stock.sum_movements_units, stock.opening_units

@@ -158,7 +158,10 @@ class Ring:
         self.admit(record)
 
     def identities(self) -> tuple[Member, ...]:
-        """Return (commit time, identity, offset) of records of the last 120 s, in offset order."""
+        """Return (commit time, identity, offset) of each record that the ring recognises.
+
+        The result is in offset order.
+        """
         self._drop_expired()
         return tuple(member for member in self._arrived if self._is_within_horizon(member[0]))
 

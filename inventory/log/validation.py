@@ -115,8 +115,8 @@ def _why_malformed(record: Record) -> str:
 def _image(record: Record, name: str, image: object) -> dict[str, object]:
     """Return an image that the operation requires, or raise `Rejected` if it is None.
 
-    `image` is a row or None, never a value of another type. For such a value, the dedupe ring gives
-    the verdict `MALFORMED`, and `validate` rejects the record before it calls this function.
+    `image` is a row or None. For any other value, the dedupe ring gives the verdict `MALFORMED`,
+    and `validate` rejects the record before it calls this function.
     """
     if isinstance(image, dict):
         return image

@@ -6,7 +6,7 @@ from inventory.model.value import value
 
 @value
 class ReorderOutput:
-    """One version of a need, a reorder that the rules ask for.
+    """One revision of a need, a reorder that the rules ask for.
 
     Only a revision with status `open` has a quantity and flags. A flag is a reason why a person
     must approve the need. `terms` explain the quantity: its named inputs and steps in a fixed order
@@ -53,7 +53,7 @@ class PriceOutput:
 
 @value
 class LateSale:
-    """The net sales of one source record that came too late for any window (domain.md 3.2).
+    """The net sales of one source record in expired windows (domain.md 3.2).
 
     Units sold are positive, units returned negative. The topic `stock.late` lists these sales.
     """

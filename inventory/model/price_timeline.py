@@ -113,10 +113,10 @@ def first_cut(timeline: Timeline, at_us: int) -> PriceRow | None:
 def prune(timeline: Timeline, stream_time_us: int) -> Timeline:
     """Return the rows that a later decision can still need (domain.md 11.9).
 
-    These are all rows from a time T on, and the two rows before T. T is 31 days before the stream
-    time. If there is a `first_cut` at the stream time, T is 31 days before that cut. The newer of
-    the two rows is the price in force just before T. The older row shows whether that price was a
-    cut or a raise.
+    These are all rows from a time T on, and the two rows before T. T is 31 days before the
+    `first_cut` at the stream time. Without such a cut, T is 31 days before the stream time. The
+    newer of the two rows is the price in force just before T. The older row shows whether that
+    price was a cut or a raise.
     """
     is_long = len(timeline) > ROWS_BEFORE_HISTORY
     # `horizon_us` below is never later than stream time - 31 d, so most keys return here.

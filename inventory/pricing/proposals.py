@@ -83,7 +83,7 @@ class _Candidate:
     """A price to propose, with the inputs of its computation.
 
     The price is within all limits (clamps), and no gate blocks the change now. There is one
-    exception: to raise a price that is below the floor, the floor is the only clamp, and gates are
+    exception: if the old price is below the price floor, the floor is the only clamp, and gates are
     not checked.
     """
 

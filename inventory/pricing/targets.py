@@ -116,7 +116,7 @@ def clamped_up(policy: ItemLocation, frame: PriceFrame, target: int) -> Clamped:
     ended = largest_allowed(frame, price)
     if ended is not None and ended >= least:
         return _clamped(ended, (*clamps, ENDING) if ended < price else tuple(clamps))
-    # Add `ENDING_UP` even if there is no price: the names of the clamps are then the reason.
+    # Add `ENDING_UP` even if there is no price: the clamps' names then explain why there is none.
     ended = smallest_allowed(frame, price + 1)
     is_left = ended is not None and least <= ended <= min(bound for _, bound in highest)
     return _clamped(ended if is_left else None, (*clamps, ENDING_UP))

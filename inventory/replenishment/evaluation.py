@@ -78,9 +78,9 @@ def is_over(episode: Episode, now: Evaluation) -> bool:
 def may_order(policy: ItemLocation, now: Evaluation) -> bool:
     """Return True if a need may open now.
 
-    In a periodic family, a need opens only on an order day (a bit of `order_days_mask`). The record
-    that raises the daily review mark `reviewed_at` opens it. In other families, a need may always
-    open.
+    In a periodic family, only a record that raises the daily review mark `reviewed_at` opens a
+    need, and only on an order day (a bit of `order_days_mask`). In other families, a need may
+    always open.
     """
     if not family_of(policy).is_periodic:
         return True

@@ -56,7 +56,8 @@ class Family:
       `span_column`, it is the demand over the protection time, plus the safety stock.
     - Only `TWO_LEVELS` has a second computed level: S = s + the result of the function `batch`.
       `batch_column` names a policy column with a time span. The function gets the demand over this
-      time span as an argument. So a family of this shape sets `batch` and `batch_column`.
+      time span as an argument. The default function returns this demand, at least 1. So a family
+      of this shape sets `batch_column`, and `batch` if it needs another function.
 
     `batch_text` explains S - s to people, with the placeholders `demand` (units), `lot` (Q) and
     `span` (days).

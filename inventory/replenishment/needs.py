@@ -50,7 +50,7 @@ def next_episode(
 ) -> Step:
     """Return the episode (state of the key's need) after the record at `at`, and its output.
 
-    There is at most one transition (domain.md 5.3). Most records have no output; it is then None.
+    There is at most one transition (domain.md 5.3). For most records, the output is None.
     """
     inactive = inactive_reason(inputs.policy, stock_known=inputs.stock_known)
     level = inputs.level
@@ -112,7 +112,8 @@ def _from_idle(episode: Episode, now: Evaluation) -> Step:
         return idle(episode, now.inactive_reason), None
     if not now.is_due():
         return idle(episode, ABOVE_REORDER_POINT), None
-    # If both reasons apply, the order day decides, because it comes first in domain.md (5.1, 5.2).
+    # Check the order day before the quantity. If both prevent a need, the reason is the order day,
+    # because it comes first in domain.md (5.1, 5.2).
     if not may_order(now.policy, now):
         return idle(episode, NOT_ORDER_DAY), None
     quantity = quantity_of(now.policy, now)
@@ -176,10 +177,10 @@ def _from_closed_hold(episode: Episode, now: Evaluation) -> Step:
 
 
 def _ended(episode: Episode, now: Evaluation) -> Step | None:
-    """Return the episode and output after the first case that ends or holds a need, or None.
+    """Return the episode and output after a record that ends or holds the need, otherwise None.
 
-    The cases are these columns of the table in domain.md 5.3: answered, not active, reject, snooze,
-    B > s + h. The same cases apply to the states open and held-snoozed.
+    The first of these columns of the table in domain.md 5.3 that applies decides: answered, not
+    active, reject, snooze, B > s + h. They are the same for the states open and held-snoozed.
     """
     if episode.id in now.trigger.answered_ids:
         return accepted(episode, now)

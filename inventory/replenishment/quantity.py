@@ -44,8 +44,8 @@ def packed_units(policy: ItemLocation, need: int) -> int:
 
     The policy's `pack_rounding` is `up`, `down` or `threshold`. With `threshold`, the need is
     rounded up if the last pack is full to at least `round_up_permille` thousandths. The result q is
-    at least one pack. A pallet has f = `pallet_packs`·`pack_units` units. If the last pallet is
-    full enough, q is rounded up to whole pallets: (q mod f)·1000 ≥ `pallet_permille`·f > 0.
+    at least one pack. A pallet has f = `pallet_packs`·`pack_units` units. q is rounded up to whole
+    pallets if the last pallet is full enough: (q mod f)·1000 ≥ `pallet_permille`·f > 0.
     """
     pack = policy.pack_units
     rest = need % pack

@@ -60,7 +60,7 @@ def accepted(episode: Episode, now: Evaluation) -> Step:
     """Return the episode and output after an order answers the need.
 
     If the base position is still at or below the reorder point, the order was too small and the
-    episode is held-short. In all other cases it is idle.
+    episode is held-short. In all other cases the episode is idle.
     """
     output = _output(now, id_of(episode), episode.revision + 1, "accepted")
     if now.policy is None:

@@ -11,7 +11,7 @@ from inventory.tables.columns import Row, check_origin, integer, optional_intege
 
 @value
 class Heartbeat(WithoutEffect, WithoutTimes):
-    """A heartbeat row. It moves the as-of time of its partition, but changes no key's state."""
+    """A heartbeat row. It moves the as-of time of its partition, but changes no item's state."""
 
     id: int
     beat: int

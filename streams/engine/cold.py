@@ -23,7 +23,7 @@ from inventory.model.state import KeyState
 # more bytes than blocks of 32. Blocks of 64 documents would take twice as long to decompress.
 SLOTS: Final = 32
 # A block gets no further document once its documents have this many bytes. A document with all
-# windows of its key has about half of this.
+# windows of its key has about half as many bytes.
 BLOCK_BYTES = 256 << 10
 _SMALL: Final = 8 << 10  # compressed bytes; a half-empty block below this is rewritten
 _LEVEL: Final = 1

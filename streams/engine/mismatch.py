@@ -34,8 +34,8 @@ class LogMismatch(Exception):
 class UnfinishedPublication(LogMismatch):
     """The changelogs come from an unfinished publication of a recomputation.
 
-    The command in `repair` deletes the changelogs. It refuses the logic revision of the stack's own
-    workers: for this revision, the command is in `repair_of_own`.
+    The command in `repair` deletes the changelogs of a logic revision. The command refuses to
+    delete those of the stack's own workers. For these, the command is in `repair_of_own`.
     """
 
     repair_of_own = REBUILD

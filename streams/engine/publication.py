@@ -1,7 +1,7 @@
 """Publish a finished recomputation: write a partition's states and outputs to the topics.
 
 The records equal, byte for byte, those of a worker that folds the complete history as one chunk.
-The worker's own code writes them, and the same producers fence other writers.
+The code of the worker writes them, with producers that fence all other writers.
 
 The history is too large for one transaction, so a publication can be interrupted. Every level
 therefore gets the progress 0, and only the last transaction writes the true progress. No worker's

@@ -21,8 +21,8 @@ class OwnedPartition:
     """One partition of `stock.events` whose state is in this process.
 
     `next_offset` is the first offset of the source that the state doesn't include. An earlier
-    process handled the records below `restored_offset`. If such a record is read again, the output
-    of its key is written again, with the window rows in `unsent_rows`. This dictionary maps a
+    process handled the records below `restored_offset`. If one of these records is read again, the
+    output of its key is written again, with the window rows in `unsent_rows`. `unsent_rows` maps a
     restored key to the starts of the window rows in its last level (state record).
 
     `positions` maps each changelog to the offset after the last record that the state includes.

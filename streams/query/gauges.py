@@ -14,14 +14,14 @@ from streams.query.metrics import OfPartitions, Readings, Sample
 
 
 class ProducerFigures(Protocol):
-    """The number of transactions that the producers committed, and the seconds that these took."""
+    """The number of committed transactions, and the sum of their durations in seconds."""
 
     committed: int
     committing_s: float
 
 
 class SnapshotFigures(Protocol):
-    """The counters of snapshots, and each partition's time of the last write (monotonic, s)."""
+    """The counters of snapshots, and the time of each partition's last write (s, monotonic)."""
 
     written: int
     failed: int

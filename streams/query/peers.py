@@ -68,9 +68,9 @@ class Peers:
     async def owner(self, partition: int, within_s: float) -> str | None:
         """Return the URL of the worker that owns `partition`, or None if none is found.
 
-        If the map of owners is older than `MAP_AGE_S` seconds, renew it in the background. Use the
-        old map until then. A wrong owner does no harm: it refuses the query. If the old map has no
-        owner, wait at most `within_s` seconds for the new map.
+        If the map of owners is older than `MAP_AGE_S` seconds, renew it in the background, and use
+        the old map meanwhile. A wrong owner does no harm: it refuses the query. If the old map has
+        no owner, wait at most `within_s` seconds for the new map.
         """
         if self._began_s is None or _now_s() - self._began_s > MAP_AGE_S:
             self._renew()

@@ -1,8 +1,8 @@
 """The switch of the deciding logic revision, and the lock that delays it.
 
-Workers of several revisions may run side by side, each with topics of its own. A transaction that
-acts on decisions takes a shared lock on the deciding revision. A switch takes the exclusive lock,
-so it waits for these transactions. Decisions of two revisions are therefore never mixed.
+Workers of several revisions may run side by side. Each revision has its own topics. A transaction
+that acts on decisions takes a shared lock on the deciding revision. A switch takes the exclusive
+lock, so it waits for these transactions. Decisions of two revisions are therefore never mixed.
 """
 
 from collections.abc import Mapping
@@ -31,9 +31,10 @@ class RevisionSwitched(Exception):
 class Switch:
     """One change of the deciding revision: a row of `app.revision_switch`.
 
-    `former` is None for the first switch. `by` is the person who switched. `reached` maps each
-    partition to the offset of `stock.events` that both revisions had passed. `comparison` has the
-    counts of the comparison before the switch, and the approval of its differences.
+    `by` is the person who switched. For the first switch, `former` is None and `by` is
+    `first start`. `reached` maps each partition to the offset of `stock.events` that both revisions
+    had passed. `comparison` has the counts of the comparison before the switch, and the approval of
+    its differences.
     """
 
     revision: int
@@ -72,7 +73,7 @@ def hold_active(connection: Connection, revision: int) -> None:
 def switch(connection: Connection, change: Switch) -> None:
     """Record `change` in the caller's transaction. The new revision decides after the commit.
 
-    The call waits for transactions that `hold_active` protects.
+    The call waits for all transactions that have called `hold_active`.
 
     Raises:
         RevisionSwitched: another process has switched since `change.former` was read.

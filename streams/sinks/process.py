@@ -32,7 +32,7 @@ from streams.sinks.source import SinkRecord, SinkSource, SourceLost, is_temporar
 from streams.sinks.topic_ids import checked_ids
 
 HEARTBEAT_S = 2.0
-CHECK_S = 5.0  # interval in which the topics' ids are compared
+CHECK_S = 5.0  # least time between two comparisons of the topics' ids
 CONNECT_TIMEOUT_S = 10
 LOCK_WAIT_S = 30
 

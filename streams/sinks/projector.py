@@ -140,9 +140,9 @@ def _rows(make: Callable[[SinkRecord], Row | None], records: Iterable[SinkRecord
 
 
 def _window_row(record: SinkRecord) -> Row | None:
-    """Return the table row for a window, or None if no sale or return line ever changed it.
+    """Return the table row for a window, or None if the window never had a sale or return line.
 
-    Such a window has only other movements, for example receipts.
+    A window without such lines has only other movements, for example receipts.
     """
     key, row, position = decode_window(record.value or b"")
     return rows.window_row(key, row, position, record.partition) if row.had_line else None

@@ -104,7 +104,7 @@ class ApprovalInFlight(Exception):
 def propose(
     connection: Connection, reorders: Iterable[ReorderEvent], prices: Iterable[PriceEvent]
 ) -> None:
-    """Write the events as proposals. A newer proposal of a key closes its older open proposal.
+    """Write the events as proposals. A key's newer proposal closes the key's older open proposals.
 
     An event is ignored if its revision is not higher than the stored revision; see `_NEWER` for
     exceptions. The caller has removed simulated events.

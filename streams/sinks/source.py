@@ -101,7 +101,7 @@ class SinkSource:
 
         Raises:
             SourceLost: a topic lacks the next offset.
-            KafkaException: another error, which is not temporary.
+            KafkaException: any other error that is not temporary.
         """
         taken: list[SinkRecord] = []
         for message in self._consumer.consume(records, timeout_s):

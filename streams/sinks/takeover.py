@@ -30,8 +30,8 @@ _EMPTIED: Final = tuple(
 def take_over(connection: Connection, sink: str, topics: Sequence[str]) -> bool:
     """Empty the read model if the sink has read other topics than `topics`. Return True if emptied.
 
-    The sink's stored positions show the topics that it has read. With the read model, the positions
-    are deleted too.
+    The sink's stored positions show the topics that it has read. If the read model is emptied, the
+    positions are deleted too.
     """
     with connection.transaction():
         foreign = [str(row[0]) for row in connection.execute(_FOREIGN, (sink, list(topics)))]

@@ -1,9 +1,9 @@
 """A check that no topic of a sink was deleted and created again.
 
-Such a topic has the same name, and offsets from 0 on. Once the new topic is longer than the former
-one, the broker answers at the sink's next offset without an error. The sink would then skip the new
-topic's records before that offset. The ids that the broker gives to topics are therefore stored
-with the sink's positions.
+A topic that was created again has the same name, and offsets from 0 on. Once it is longer than the
+former topic, the broker answers at the sink's next offset without an error. The sink would then
+skip the new topic's records before that offset. The ids that the broker gives to topics are
+therefore stored with the sink's positions.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,9 +23,9 @@ def checked_ids(
 ) -> dict[str, str]:
     """Compare the ids in `stored` with the broker's. Return the broker's ids of `topics`.
 
-    `stored` lacks a topic if the sink has no position in it, or if an earlier release stored the
-    position without an id. Such a topic is not compared. Neither is a topic that doesn't exist in
-    the broker.
+    A topic that `stored` lacks, or that doesn't exist in the broker, is not compared. `stored`
+    lacks a topic if the sink has no position in it, or if an earlier release stored the position
+    without an id.
 
     Raises:
         SourceLost: a topic was deleted and created again.

@@ -41,7 +41,7 @@ from streams.worker.snapshot_writer import SnapshotWriter
 from streams.worker.topic_identity import ORIGINS, refuse_recreated
 
 RESTORE_STALL_S = 120.0
-HAND_OVER_S = 3.0  # the supervisor kills the process after ten seconds, and snapshots take up to 4
+HAND_OVER_S = 3.0  # the supervisor kills the process after 10 s, and snapshots take up to 4 s
 SENT_S = 1.0  # longest wait at a stop for open decisions that are being sent
 LeaveGroup = Callable[[], Awaitable[None]]
 NO_TOPIC_IDS: Final[TopicIds] = MappingProxyType({})

@@ -1,10 +1,10 @@
 """A check, before a worker joins the group, that no topic was deleted and created again.
 
-Such a topic has the same name and settings and, after a while, the same offsets. A state restored
-from it would lack records without any error. The broker's topic ids are therefore stored in a file
-(`WorkerSettings.topics_file`), and a worker ends if an id has changed. If the file is deleted, one
-check remains: a worker ends if the level changelog is empty although the group has committed
-offsets.
+A topic that was created again has the same name and settings and, after a while, the same offsets.
+A state restored from it would lack records without any error. The broker's topic ids are therefore
+stored in a file (`WorkerSettings.topics_file`), and a worker ends if an id has changed. If the file
+is deleted, one check remains: a worker ends if the level changelog is empty although the group has
+committed offsets.
 """
 
 import json
