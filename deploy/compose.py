@@ -36,7 +36,8 @@ def spark(role: str) -> dict[str, Any]:
     """Return the service of a Spark master or worker, for `inventory backfill run --engine spark`.
 
     `role` is master or worker. A master runs no Python, so it uses Spark's own image. A worker runs
-    the tasks with the project's Python packages, so its image is built.
+    the tasks with the project's Python packages, so its image is built from the project's
+    Dockerfile.
     """
     node = {"profiles": ["spark"], "restart": RESTART}
     program = "/opt/spark/bin/spark-class"

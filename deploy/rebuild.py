@@ -162,9 +162,9 @@ def _paused(home: Home, report: Progress) -> Iterator[tuple[str, ...]]:
 
 
 def _fingerprints(settings: Connections) -> tuple[States, str]:
-    """Return a map from key to the offset and digest of its state, and a problem, here "".
+    """Return a map from key to the offset and digest of its state, and "".
 
-    If the changelogs can't be read, return an empty map and the reason.
+    If the changelogs can't be read, return an empty map, and the reason in place of "".
     """
     live = LiveState(settings)
     try:

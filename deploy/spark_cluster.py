@@ -1,7 +1,7 @@
 """A standalone Spark cluster on loopback, from pyspark's own jars, for benchmarks and tests.
 
-Its processes get neither this project's Python path nor its directory. A job must send its code to
-the workers, as on a cluster of other machines. A job that doesn't send it fails here, too.
+Its processes get neither this project's Python path nor this project's directory. So a job must
+send its code to the workers, as on a cluster of other machines. Otherwise it fails here, too.
 """
 
 import os

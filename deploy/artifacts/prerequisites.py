@@ -68,7 +68,9 @@ def find(program: Program) -> str | None:
 
 
 def require(program: Program) -> str:
-    """Return the path of `program`. If it is missing, install it with apt-get, which needs root.
+    """Return the path of `program`, or of `instead` if `program` can't be installed.
+
+    If `program` is missing and this process is root, install it with apt-get.
 
     Raises:
         MissingPrerequisite: the program is missing and could not be installed, and its replacement

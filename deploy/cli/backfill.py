@@ -167,7 +167,7 @@ def publish(
     python: Python = "",
     json: Json = False,
 ) -> None:
-    """Fill the changelogs of a logic revision from a run, so that its workers need no replay.
+    """Fill a logic revision's changelogs from a run, so that the revision's workers need no replay.
 
     The run must have the rules of this code, or of the source tree --code. These rules must be
     committed. The run must have read an archive of the present topic stock.events. The revision

@@ -175,8 +175,8 @@ def _show(found: "Review", *, json: bool) -> None:
 def _next_steps(found: "Review") -> list[tuple[str, str]]:
     """Return rows of title and command: the next steps after the verdict on this review.
 
-    After an approval, the first command publishes a run, because a switch needs workers of the
-    revision.
+    After an approval, the first command publishes a run. The workers that a switch needs start from
+    the published states.
     """
     digest, number = found.digest[:_SHOWN_CHARS], found.revision
     if found.verdict == "waiting":

@@ -56,9 +56,9 @@ def shadow(
 ) -> None:
     """Compare the decisions of another revision's workers with those of the stack, again and again.
 
-    With --code, the command first starts workers of the revision. Workers of the revision that
-    already run continue. But if --workers gives another number, the command replaces them. No page
-    shows the decisions of these workers. Ctrl-C ends the comparison, but not the workers. Exit code
+    With --code, the command first starts workers of the revision. If some run already, they
+    continue. But if --workers gives another number, the command replaces them. No page shows the
+    decisions of these workers. Ctrl-C ends the comparison, but not the workers. Exit code
     1: a key differed in the last comparison.
 
     With --approval, keys of the approved difference don't count. Then the command also ends if a

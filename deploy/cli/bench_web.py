@@ -53,7 +53,7 @@ def bench_web(
 def _database() -> Iterator["Server"]:
     """Run a migrated Postgres with the stack's settings, and at the end delete its directory.
 
-    Yield its address, and the address and variables of the web server to start.
+    Yield Postgres' address, and the address and variables of the web server to start.
     """
     from bench.web.run import Server  # noqa: PLC0415 -- loads the trading code
     from deploy.peers import services  # noqa: PLC0415 -- only this command needs it

@@ -88,7 +88,7 @@ def _choices(known: Sequence[str]) -> str:
 
 
 def interpreter(python: str) -> str:
-    """Return the Python interpreter to start: `python`, or that of this process if it is empty.
+    """Return the Python interpreter to start: `python`, or this process's own if `python` is "".
 
     A path becomes absolute, because the interpreter starts in the directory of another source tree.
     A name without a slash stays unchanged, and is looked up on PATH.

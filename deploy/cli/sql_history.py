@@ -89,7 +89,7 @@ def list_questions(form: Form) -> None:
 def session(source: Source) -> Iterator[tuple[DuckHistory, History]]:
     """Open DuckDB over the tables of `source`, and close it at the end. Write missing tables first.
 
-    Yield the open DuckDB and the history of its tables.
+    Yield the open DuckDB, and the `History` that lists its tables and their files.
     """
     settings = Connections(home=default_home())
     history = open_history(settings, source.request, written)

@@ -54,7 +54,7 @@ def _home() -> Home:
 def workers_list(context: typer.Context, *, json: Json = False) -> None:
     """List workers with their partitions, their lag and the age of their states.
 
-    A terminal of 120 columns shows all columns.
+    A terminal that is at least 120 characters wide shows all columns.
     """
     if context.invoked_subcommand is not None:
         return
@@ -90,7 +90,7 @@ def _row(row: dict[str, Any]) -> tuple[object, ...]:
 def scale(
     count: Annotated[int, typer.Argument(metavar="N", help="Number of workers, 1 to 12.")],
 ) -> None:
-    """Set the number of workers. Meanwhile, all workers that don't stop continue to fold."""
+    """Set the number of workers. Workers that remain continue to fold meanwhile."""
     from deploy.stack import service_commands  # noqa: PLC0415 -- loads what every part needs to run
 
     seconds = service_commands.scale(_home(), count)

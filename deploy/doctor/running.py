@@ -56,9 +56,9 @@ def services(home: Home, seen: StackState) -> Row:
 
 
 def workers(home: Home) -> Row:
-    """Report each service that ends again and again, with its repair.
+    """Report each service that ends repeatedly, with its repair.
 
-    A restart doesn't help such a service. So its row is a failure even while the service runs
+    A restart doesn't help such a service. So the row is a failure even while the service runs
     between two exits.
     """
     found = halted(home)
@@ -106,7 +106,10 @@ def topics(home: Home) -> Row:
 
 
 def _kind_of(drift: Drift) -> Failure:
-    """Return the failure whose repair corrects `drift`: a topic's setting that isn't as defined."""
+    """Return the failure whose repair corrects `drift`.
+
+    `drift` is a missing topic, or a topic's setting with another value than the defined one.
+    """
     is_missing = drift.setting == "topic"
     if not is_missing and drift.setting != "partitions":
         return Failure.TOPIC_DIFFERS
@@ -154,8 +157,8 @@ def _restart_of(home: Home, name: str) -> str:
     """Return the command that restarts the service `name`.
 
     If `name` is the workers' group, the command restarts all workers. If the stack has no such
-    service, the command restarts the whole stack. If a reader is only busy, a restart delays it
-    further.
+    service, the command restarts the whole stack. A restart helps a reader that hangs. It delays a
+    reader that is only busy.
     """
     services = read_runtime(home).services
     if name == APP_ID and any(each.startswith(WORKER_PREFIX) for each in services):

@@ -14,7 +14,7 @@ def service_failure(
 ) -> tuple[Failure, str]:
     """Return the failure of the service `name`, which isn't ready, and the repair command.
 
-    `halted` maps the name of each service that ends again and again to its repair.
+    `halted` maps the name of each service that ends repeatedly to its repair.
     """
     state = seen.states.get(name)
     if seen.supervisor != observe.RUNNING:

@@ -1,6 +1,7 @@
 """One proof in a separate process: `python -m deploy.proving.once`.
 
-A process returns its memory when it ends. If the proof fails, the prover still runs.
+The prover starts this process for each proof, because a process returns its memory when it ends.
+And if a proof fails, the prover still runs.
 """
 
 import os

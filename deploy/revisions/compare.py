@@ -28,8 +28,8 @@ class Difference:
     """One key about which the revisions decide differently.
 
     `kind` is "reorder" or "price". `how` is `ONLY_FORMER`, `ONLY_NEW`, `CHANGED` or `EXPLANATION`.
-    `fields` names the differing fields. `former` and `fresh` have id, status and quantity or price
-    of the two decisions, or None if the revision has made no decision.
+    `fields` names the differing fields. `former` and `fresh` are the two decisions: id, status, and
+    quantity or price. Each is None if its revision has made no decision.
     """
 
     kind: str
@@ -61,7 +61,7 @@ class Comparison:
     explained: int = 0
 
     def counts(self) -> dict[str, int]:
-        """Return a map from result, as the printed report names it, to the number of keys."""
+        """Return a map from the name of a result, for example `equal`, to the number of keys."""
         by_way = [difference.how for difference in self.differences]
         ways = {how: by_way.count(how) for how in (ONLY_FORMER, ONLY_NEW, CHANGED)}
         return {

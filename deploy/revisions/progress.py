@@ -83,7 +83,7 @@ class CatchingUp:
 
 
 def behind(positions: Offsets, barrier: Offsets) -> int:
-    """Return how many offsets `positions` are before `barrier`, summed over all partitions."""
+    """Return the number of offsets from `positions` to `barrier`, summed over all partitions."""
     return sum(max(0, end - positions.get(number, 0)) for number, end in barrier.items())
 
 

@@ -48,8 +48,9 @@ class SwitchRequest:
     """A person's request that `revision` becomes the deciding one.
 
     `by` is the name of the person. `approval` is the digest of an approved difference. Without one,
-    no key may differ, but a rollback sets `accepts_any`: then any key may differ.
-    `without_comparison` is for a stack on which no worker of the former revision runs.
+    no key may differ, but a rollback sets `accepts_any`: then any key may differ. With
+    `without_comparison`, the revisions are not compared. This is allowed only if no worker of the
+    former revision runs.
     """
 
     revision: int
@@ -63,7 +64,7 @@ class SwitchRequest:
 def promote(
     settings: Connections, request: SwitchRequest, *, report: Progress = no_report
 ) -> Comparison | None:
-    """Wait until the workers of the requested revision have read the whole log. Then switch to it.
+    """Wait until the revision's workers have read the whole log. Then let the revision decide.
 
     Return the comparison with the former revision, or None without a comparison.
 

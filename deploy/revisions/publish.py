@@ -58,8 +58,8 @@ Progress = Callable[[str], None]
 class PublishReport:
     """State of the changelogs after a publication.
 
-    `partitions_written`, `keys` and `transactions` count what this call wrote. `next_offsets` has
-    the offset of each partition at which workers continue.
+    `partitions_written`, `keys` and `transactions` count what this call wrote. `next_offsets` is
+    a map from partition to the offset at which workers continue.
     """
 
     run: str

@@ -37,7 +37,7 @@ class OtherRules(StackError):
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """A source tree with a revision's code, and a Python interpreter with the packages it needs."""
+    """A revision's source tree, and a Python interpreter with the packages that the tree needs."""
 
     tree: Path
     python: str = sys.executable

@@ -148,8 +148,8 @@ def wait_ready(home: Home, progress: StepCallback = lambda _: None) -> Runtime:
 def _failed(runtime: Runtime) -> StackError:
     """Wait until the supervisor of a failed start has ended. Return the error of the start.
 
-    Before the supervisor has ended, `inventory doctor` would check the services that are being
-    stopped.
+    If this function returned earlier, an `inventory doctor` after the error would check services
+    that are being stopped.
     """
     wait_until(lambda: not runtime.running, timeout_s=_STOP_S)
     message = runtime.error or "the supervisor ended"
@@ -199,8 +199,8 @@ def sole_supervisor(home: Home, refusal: StackError) -> Iterator[None]:
         StackError: `refusal`, because another supervisor holds the lock.
     """
     with (home.path / "supervisor.lock").open("w") as lock:
-        # Only the owner may open the file. Another account could hold the lock, and no stack would
-        # start.
+        # Let only the owner open the file. Otherwise, another account could hold the lock, and no
+        # stack would start.
         os.fchmod(lock.fileno(), 0o600)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -97,7 +97,7 @@ def _first_records(
 ) -> list[Message]:
     """Return the first record of each partition in `behind`, from the offset in `positions` on.
 
-    The list has no entry for a partition without such a record.
+    The list has no entry for a partition that returns no record within 5 s.
     """
     consumer.assign([TopicPartition(*place, positions[place]) for place in behind])
     found: dict[Place, Message] = {}

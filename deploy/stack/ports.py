@@ -17,7 +17,7 @@ _LOWEST: Final = 15_000
 _HIGHEST: Final = 32_000
 _ATTEMPTS: Final = 200
 PREFERRED: Final = {"web": 8080}
-# Map from a port that this process has claimed to the ports file of the home.
+# Ports that this process has claimed: a map from port to the ports file of its home.
 _claims: Final[dict[int, Path]] = {}
 
 

@@ -14,7 +14,8 @@ SUSPENDED_S: Final = 15.0
 # times of silence and suspension begin again at 0.
 _GAP_S: Final = 30.0
 # Seconds without an answer before a restart. Load may delay answers. A restart of Postgres, the
-# broker or Connect affects all other services, so these three get more time.
+# broker or Connect affects all other services, so these three get more time. `automation` gets more
+# time because one of its jobs may take a minute.
 _SILENT_S: Final = {"postgres": 120.0, "kafka": 120.0, "connect": 120.0, "automation": 180.0}
 _OTHERS_S: Final = 60.0
 

@@ -126,7 +126,7 @@ class Requests:
     def carry_out(self) -> None:
         """Start, stop, pause and restart services so that they match the request.
 
-        Services that match already continue.
+        Services that already match the request stay unchanged.
         """
         try:
             requested = read_requested(self._context.home)

@@ -79,8 +79,7 @@ def candidates() -> tuple[Path, ...]:
     """Return the writable directories among these: usual ones for data, `HOME`, mount points."""
     own = filter(None, [os.environ.get("HOME")])
     names = (*_USUAL, *own, *_mount_points())
-    # Because of the final slash, the result is False also for a file, and not only for a directory
-    # that can't be reached.
+    # Without the final slash, a file could count as a directory.
     asked = partial(os.access, mode=os.W_OK | os.X_OK, effective_ids=True)
     return tuple(Path(name) for name in names if asked(f"{name}/"))
 

@@ -28,7 +28,8 @@ class ServiceRuntime:
 
     The counts are 0 when the stack starts. `restarts` counts restarts after crashes and restarts as
     repairs. `asked_restarts` counts those that a command requested. `repairs` counts the repairs of
-    a suspended or silent process, and `last_repair` is the last repair step and its reason.
+    a suspended or silent process. `last_repair` is the last repair step and its reason, or the
+    error of a later start that failed.
 
     `ends_in_a_row` counts crashes in a row. It begins again at 1 if a ready process was killed from
     outside, or if the process ran for more than a minute. `lived_s` is the run time, in seconds, of
@@ -81,7 +82,7 @@ class Runtime:
         return bool(self.supervisor_pid) and alive(self.supervisor)
 
     def children(self) -> tuple[ProcessId, ...]:
-        """Return the identities of the recorded services' processes, also of a dead supervisor."""
+        """Return the identities of the services' processes, even if the supervisor has ended."""
         return tuple(
             ProcessId(service.pid, service.started_ticks)
             for service in self.services.values()

@@ -116,7 +116,7 @@ def restart_service(home: Home, name: str) -> float:
 
 
 def hold(home: Home, name: str, *, release: bool = False) -> None:
-    """Exempt a service that is suspended or doesn't answer from the supervisor's repairs.
+    """Exempt a service from the supervisor's repairs while it is suspended or doesn't answer.
 
     With `release`, end the exemption.
 

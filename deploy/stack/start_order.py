@@ -38,8 +38,8 @@ log = structlog.get_logger(__name__)
 _POLL_S: Final = 0.1
 _WATCH_S: Final = 0.5
 _CRASHES_BEFORE_READY: Final = 5
-# Services that start after the connector streams. Most of them write captured tables. The prover
-# has no work before the capture.
+# Services that start when the connector is streaming. Most of them write captured tables. The
+# prover has no work before the capture.
 _AFTER_CAPTURE: Final = ("heartbeat", "automation", "webhooks", "capture", "prover", "web")
 
 
