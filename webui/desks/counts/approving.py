@@ -1,4 +1,4 @@
-"""Pages for approvers: counts and adjustments that wait for a second person, and past counts."""
+"""Pages of the counts and adjustments that wait for a second person, and of past ones."""
 
 from collections.abc import Mapping
 from typing import Any, Final

@@ -35,7 +35,7 @@ def _entry(location: str, line: str, entry_id: UUID) -> Entry:
 
 
 def explained(location: str, refused: Sequence[Refused]) -> tuple[Refused, ...]:
-    """Return the refusals, with a clearer text for lines of a known item with a wrong number.
+    """Return the refusals; if a line has a known item and a wrong number, with a clearer text.
 
     For example, the ledger refuses the line `MUG-1 1O`, with the letter O, as an unknown item. If
     `MUG-1` is an item, the clearer refusal names `1O`, which is not a number of units.

@@ -28,7 +28,7 @@ _SORTABLE: Final = {
     "at": Sortable(_AT, "timestamptz"),
     "by": Sortable("lower(coalesce(c.counted_by, c.recorded_by, ''))"),
     "units": Sortable("c.units", "bigint"),
-    # Ids rise in the order in which counts were written. An index has this order.
+    # Ids rise in the order in which counts were written. An index makes this sort fast.
     "number": Sortable("c.id", "bigint"),
 }
 WAITING: Final = Keys(_SORTABLE, key="c.id", default=Sort("store"))

@@ -1,4 +1,4 @@
-"""The view that records a request to the prover. Each form of the desk History sends to it."""
+"""The view that records requests to the prover. All forms that make such a request use it."""
 
 from collections.abc import Mapping
 from urllib.parse import urlencode

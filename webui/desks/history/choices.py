@@ -86,7 +86,7 @@ def class_choices(document: Mapping[str, Any], wanted: Filters, by: str) -> list
 def group_choices(
     document: Mapping[str, Any], wanted: Filters, by: str
 ) -> list[tuple[Choice, Any]]:
-    """Return up to 20 pairs (choice, row of the comparison), one per value of the column `by`.
+    """Return up to 20 pairs (choice, its row in `document`), one per value of the column `by`.
 
     With `store` as `by`, each choice selects the differences of one store.
     """

@@ -97,7 +97,10 @@ def difference(request: HttpRequest, number: int) -> HttpResponse:
 @require_GET
 @requires(SEE_HISTORY, company=True)
 def key(request: HttpRequest, number: int) -> HttpResponse:
-    """Show every difference of one key, and the first record at which runs A and B differ."""
+    """Show up to 50 differences of one key for reorders, and up to 50 for prices.
+
+    If a person has requested the explanation, show also the first record at which A and B differ.
+    """
     found, document = _comparison(number)
     inv_key = query_text(request, "key", 60)
     rows = [

@@ -45,7 +45,7 @@ MEANINGS: Final[Mapping[str, str]] = {
 DIMENSIONS: Final = ("store", "supplier", "reason", "week")
 REORDER, PRICE = "reorder", "price"
 # {suffix of a column's name: function that returns the text of a cell}. Headings leave out the
-# suffix, which states the unit of the stored numbers: the texts are in another unit, or contain it.
+# suffix: it states the unit of the stored numbers, and the texts have larger units.
 _TEXTS: Final = {"_minor": money_text, "_micro": micro_text, "_centidays": centidays_text}
 KIND_TITLES: Final[Mapping[str, str]] = {
     REORDER: gettext_noop("Reorders"),

@@ -17,7 +17,7 @@ from webui.desks.orders.lines import OPEN_UNITS_SQL
 class Total:
     """Waiting work of one kind: numbers of items and of urgent ones, money, time of the oldest.
 
-    `money_minor` is in minor units; None if the cost of an item is unknown or the work has no cost.
+    `money_minor` is in minor units; None if the work has no cost, or if a cost is unknown.
     """
 
     items: int

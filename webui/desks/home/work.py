@@ -47,7 +47,7 @@ def _link(name: str, location: str, **query: str) -> str:
 
 
 def work_for(may: Collection[str], roles: tuple[str, ...], location: str) -> list[Waiting]:
-    """Return the lines of the home page for a person with the rights `may`, unsorted.
+    """Return the unsorted lines of the home page for a person with the rights `may`.
 
     `roles` are the roles whose tasks the person sees as their own. An empty `location` means all
     locations that the person may see.

@@ -59,9 +59,9 @@ class UnitsForm(PageForm):
 
 
 class QuantityForm(UnitsForm):
-    """The units for an approval or a draft line, and the units that the person has confirmed.
+    """The typed units of a need or draft line, and the units that the person has confirmed.
 
-    The page asks for a confirmation if the units are far beyond the proposed or drafted ones.
+    The page asks for a confirmation if the typed units are far beyond the proposed or drafted ones.
     """
 
     meant = TextField()

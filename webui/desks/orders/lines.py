@@ -104,12 +104,12 @@ class Line:
         return self.recorded_at.isoformat()
 
     def may(self, action: orders_status.Action) -> bool:
-        """Return True if the line's status allows the action; templates use `actions`."""
+        """Return True if the line's status allows the action."""
         return (self.status, action) in orders_status.ALLOWED
 
     @property
     def actions(self) -> dict[str, bool]:
-        """Every action, with True where the line's status allows it."""
+        """{action: True if the line's status allows it}, for templates, which can't call `may`."""
         return {action: self.may(action) for action in orders_status.ACTIONS}
 
 

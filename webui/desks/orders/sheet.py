@@ -49,8 +49,8 @@ def total_minor(lines: Sequence[Line]) -> int | None:
 class Summary:
     """The sums of an order's lines.
 
-    `due_on` is the earliest due day of the lines with open units. `coming_units` are the open units
-    of the lines that aren't drafts, and `coming_lines` is the number of these lines.
+    `due_on` is the earliest due day of the lines with open units. `coming_lines` is the number of
+    lines with open units that aren't drafts, and `coming_units` are the open units of these lines.
     """
 
     status: str

@@ -35,8 +35,9 @@ ORDER BY c.id DESC LIMIT %(rows)s OFFSET %(start)s
 class PriceChange:
     """One written price, and the price before it: `before_minor`, None for the first price.
 
-    `is_newest` is True if no price of the item starts later, and none that was written later starts
-    at the same time. `last_id` is the id of the price that was written last for the item.
+    `is_newest` is True for the item's price with the latest start; of several with this start, for
+    the one that was written last. `last_id` is the id of the item's price that was written last,
+    whatever its start is.
     """
 
     id: int

@@ -27,7 +27,7 @@ SELECT id, effective_from, price_minor, floor_minor, step, kind, proposal_id, re
        ends_at IS NOT DISTINCT FROM effective_from AS is_undone
 FROM timeline ORDER BY newness LIMIT %(most)s
 """
-# Rows with the same time replace each other, so only the newest of them is ever in force.
+# Prices with the same start replace each other. So only the one written last is ever in force.
 _FOLLOWING: Final = """
 SELECT later.price_minor, later.effective_from
 FROM retail.price_change AS written

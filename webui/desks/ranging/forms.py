@@ -35,8 +35,8 @@ class PolicyForm(PageForm):
 
     def __init__(self, data: Mapping[str, Any]) -> None:
         super().__init__(data)
-        # Inputs of earlier versions have the full names of the columns. Their values are in
-        # hundredths, so a page that is still open in a browser would send wrong values.
+        # Pages of earlier versions have inputs with the full names of the columns. This form
+        # doesn't read these inputs, so it refuses such a page if it is still open in a browser.
         former = [field.column for field in FIELDS if field.has_decimals]
         self.fields |= {column: FormerField(required=False) for column in former}
         self.fields |= {field.name: field.form_field() for field in FIELDS}

@@ -52,7 +52,10 @@ DELIVERY_COLUMNS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class DueOrder:
-    """An order with units that have not arrived yet; `mark` is its value in the sorted column."""
+    """The open units of one order at one location; `mark` is the row's value in the sorted column.
+
+    An order for several locations has several rows.
+    """
 
     key: str
     order_ref: str

@@ -1,4 +1,7 @@
-"""Rows of a list in the admin as texts with labels, which a phone shows one below the other."""
+"""Rows of a list in the admin, with a label for each cell.
+
+A phone shows the cells of a row one below the other, each with its label.
+"""
 
 from dataclasses import dataclass
 from functools import cached_property

@@ -39,11 +39,11 @@ class TransferOffer:
 class NeedCard:
     """A need with its arithmetic and the fields of its decisions.
 
-    `far_units` is a quantity that was refused because it is far beyond the suggestion, else None. A
-    person can confirm it. `waits_because` has the reasons why no rule orders the need now; None for
+    `far_units` is the refused quantity if it is far beyond the suggestion, else None. A person can
+    confirm this quantity. `waits_because` has the reasons why no rule orders the need now; None for
     a need that rules don't consider. `ignored` names the warnings that don't stop an automatic
-    order. `order_ref` is the order of the need, or empty. `transfer` is None if no location has
-    spare units.
+    order. `order_ref` is the order of the need, or empty. `transfer` is None if a person can't
+    decide on the need now, or if no location has spare units.
     """
 
     proposal: ReorderProposal

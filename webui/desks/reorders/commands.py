@@ -151,7 +151,7 @@ def _parts(typed: Typed) -> list[Part]:
 class Picked:
     """The outcome of a command on picked needs: a message, and the needs that were not ordered.
 
-    `message` is empty if the page shows a notice about a send instead.
+    `message` is empty if nothing was ordered, or if the page shows a notice about a send instead.
     """
 
     message: str

@@ -90,7 +90,7 @@ class PickField(forms.Field):
 class PicksForm(PageForm):
     """The ticked needs, or the need whose button was pressed, and the typed packs of every row.
 
-    The input for packs of 6 units has the name `packs-6@R:…`, which ends with the need's id. So a
+    The name of an input states the pack and the need's id: `packs-6@R:…` for packs of 6 units. So a
     later change of the pack doesn't change the quantity that the person saw. `meant` has the
     confirmed quantities, each as `units@reorder_id`.
     """

@@ -1,4 +1,4 @@
-"""The page of one need: its arithmetic, the reasons to wait, and the forms of its decisions.
+"""The page of one need: its arithmetic, the reasons why no rule orders it, and forms to decide.
 
 The table of needs shows the element `#need` of this page in an expanding row. Without
 JavaScript, the row's link opens this page.

@@ -66,7 +66,7 @@ class NeedRow(Covered, Decidable):
 
     @property
     def input_pack(self) -> int:
-        """Units of one step of the quantity field: the pack, or 1 for a quantity not in packs."""
+        """Units per step of the input: the pack, or 1 if the quantity isn't a multiple of it."""
         return 1 if (self.quantity_units or 0) % self.pack_units else self.pack_units
 
     @property
@@ -144,7 +144,7 @@ PHANTOM_SQL: Final = """EXISTS (SELECT FROM app.task t WHERE t.kind = 'phantom_s
 _IS_COVERED: Final = "(v.rate_micro > 0 AND s.sku IS NOT NULL)"
 _COVERED: Final = """(greatest(0, s.available_to_sell_units)
         + greatest(0, s.in_transit_units))::numeric * 100000000"""
-# The condition of each reason to look at a need, by its code, in the order of `attention`.
+# {code of a reason to look at a need: its SQL condition}, in the order of `attention`.
 _REASONS: Final[Mapping[str, str]] = {
     "no_supplier": "v.supplier = ''",
     "supplier_inactive": "NOT v.supplier_active",
@@ -192,9 +192,10 @@ CROSS JOIN LATERAL (
 ) a
 CROSS JOIN LATERAL (SELECT {_SECTION_SQL} AS section) g
 """
-# `_IN_LIST` is for queries of all needs. It joins the stock by location and SKU, because the index
-# `stock_list` has these columns, but no `inv_key`. `_BY_KEY` is for queries of few needs. It joins
-# the stock by its primary key, so Postgres drops the join if the query uses no column of the stock.
+# `_IN_LIST` is for queries of all open or held needs. It joins the stock by location and SKU,
+# because the index `stock_list` has these columns, but no `inv_key`. `_BY_KEY` is for all other
+# queries. It joins the stock by its primary key, so Postgres drops the join if the query uses no
+# column of the stock.
 _IN_LIST: Final = _FROM.format(stock="s.location = r.location AND s.sku = r.sku")
 _BY_KEY: Final = _FROM.format(stock="s.inv_key = r.inv_key")
 _COLUMNS: Final = """
@@ -267,8 +268,8 @@ class _Order:
     """The order of a page of needs, and the row (`cursor`) at which the page begins or ends.
 
     `section` and `value` are the SQL of the section and of the sorted value, and `type` is the SQL
-    type of this value. `is_back` is True for the page before the cursor. Postgres then reads in
-    reverse order, and `direction` is reversed already.
+    type of this value. `is_back` is True for the page before the cursor. Postgres reads this page
+    backwards, so `direction` is then the reverse of the direction that people see.
     """
 
     section: str

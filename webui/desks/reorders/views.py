@@ -268,9 +268,10 @@ def version(_request: HttpRequest) -> JsonResponse:
 @require_POST
 @requires(DECIDE_REORDERS)
 def approve(request: HttpRequest) -> HttpResponse:
-    """Approve one need or all picked needs, or approve and send picked needs after ten seconds.
+    """Approve one need or all picked needs now, or approve and send picked needs in ten seconds.
 
-    The page lists needs that could not be ordered, with the reasons. All other needs are ordered.
+    The page lists the needs that can't be ordered, with the reasons. The command still applies to
+    all other needs.
     """
     form = PicksForm(request.POST)
     one = form.text("one").partition("@")[2]

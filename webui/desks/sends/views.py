@@ -94,8 +94,9 @@ class Send:
     def kind_of_notice(self) -> str:
         """The CSS class of the notice.
 
-        A waiting send has `warning`. A send that sent nothing has `error` if it lapsed or has items
-        `left`. Any other send has `warning` if it has items `left`, else `success`.
+        A waiting send has `warning`. A send without a sent item has `error` if it lapsed (the
+        automation didn't run in time) or has items `left`. Any other send has `warning` if it has
+        items `left`, else `success`.
         """
         if self.status == "waiting":
             return "warning"

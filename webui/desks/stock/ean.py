@@ -5,8 +5,8 @@ from typing import Final
 from ledger.items.gtin import shortest
 from webui.desks.stock.barcode import path_of
 
-# For each digit, the widths of space, bar, space and bar in the left half of the code with odd
-# parity. With even parity, a digit has these widths in reverse order. In the right half, it has the
+# For each digit with odd parity, its widths of space, bar, space and bar in the left half of the
+# code. With even parity, a digit has these widths in reverse order. In the right half, it has the
 # widths of odd parity, but begins with a bar.
 _ODD: Final = ["3211", "2221", "2122", "1411", "1132", "1231", "1114", "1312", "1213", "3112"]
 # The first digit of EAN-13 has no bars: the parities of the next six digits encode it.

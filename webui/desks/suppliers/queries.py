@@ -40,8 +40,8 @@ class ShownTerms:
     """The stored terms, and the texts in the fields of the form.
 
     After a refusal, the fields have the texts that the person typed. `shown` holds the terms
-    that the person has seen, as JSON. When the form is sent, the ledger compares `shown` with its
-    own terms. So it detects a change by another person.
+    that the person has seen, as JSON. When the form is sent, the ledger compares `shown` with the
+    terms stored then, to detect a change by another person.
     """
 
     stored: SupplierTerms
@@ -58,8 +58,7 @@ class ShownTerms:
 def shown_terms(code: str, refusal: Refusal | None) -> ShownTerms | None:
     """Return the terms of a supplier for its form, or None if no such supplier exists.
 
-    After a refusal, the form keeps the typed texts. `shown` has the terms that the person has seen.
-    The service compares them with the stored ones when the form is sent.
+    After a refusal, the fields have the typed texts.
     """
     stored = select_one(_TERMS, {"code": code}, SupplierTerms)
     if stored is None:

@@ -26,7 +26,7 @@ ORDER BY at DESC, service LIMIT 100
 
 @dataclass(frozen=True, slots=True)
 class LastError:
-    """The newest error of a service. `times` is the number of its errors so far.
+    """The newest error of a service. `times` is the number of errors of the service so far.
 
     `repair` is the command to execute, or empty.
     """

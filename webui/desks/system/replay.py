@@ -1,4 +1,4 @@
-"""Replay of rejected records, each record once, with the ledger's state for comparison.
+"""Replay of rejected records, each record once, and the preview that people see before it.
 
 In one Postgres transaction, this module marks a record as replayed and then sends it to Kafka. So a
 record that can't be marked is not sent. If the commit fails after the broker has acknowledged the
@@ -31,9 +31,9 @@ from ledger.messages import Message, gettext_noop
 from ledger.tasks.service import RejectedRecord, mark_replayed
 
 SEND_S: Final = 10.0
-# Writing the row again doesn't repair the stock. For such an update, workers would undo the
-# contribution of the row as it was before. But they rejected the record with that version of the
-# row, so they have never counted it.
+# Writing the row again doesn't repair the stock. For this update, workers would undo the
+# contribution of the row's former version. But they have never counted this contribution, because
+# they rejected the record with that version.
 _REPAIR_PROGRAM: Final = gettext_noop(
     "repair the program that wrote the record; if `inventory verify` names the item, begin a new"
     " generation of the log"

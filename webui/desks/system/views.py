@@ -63,7 +63,7 @@ def workers(request: HttpRequest) -> HttpResponse:
 @require_GET
 @requires(SEE)
 def demand(request: HttpRequest) -> HttpResponse:
-    """Count items by state of their demand estimate; list those with an unsuitable method."""
+    """Count items by state of their demand estimate; list items with an unsuitable method."""
     location = request.GET.get("location", "")[:24]
     now_us = us_of(database_now())
     context = {

@@ -1,1 +1,1 @@
-"""Pages for tasks: exceptions that need a person, by role, with numbers and the next step."""
+"""Pages for tasks. A task states a problem, the role that solves it, numbers, and the next step."""

@@ -46,8 +46,8 @@ class Kind:
 
     def text(self, task: Task, may: Collection[str]) -> str:
         """Return the text of the task for a person with the rights `may`."""
-        # The second count is blind. So hide the numbers of the first count from people who may do
-        # the second.
+        # The second count is blind. So hide the numbers of the first count from people who may not
+        # approve counts, because they may do the second count.
         if task.detail.get("status") == "draft" and self.needs not in may:
             return gettext("A difference waits for a second blind count.")
         return self.describe(task.detail)
@@ -60,7 +60,7 @@ class Kind:
 
 
 def _desk(name: str, query: Callable[[Task], dict[str, str]]) -> Callable[[Task], str]:
-    """Return a function that returns, for a task, a desk's URL with the filters `query(task)`."""
+    """Return a function from a task to the URL of desk `name` with the filters `query(task)`."""
 
     def page(task: Task) -> str:
         try:

@@ -85,7 +85,7 @@ def open_tasks(kind: str) -> list[Task]:
 def numbers(task_filter: TaskFilter) -> list[Number]:
     """Return the number of open tasks for each role and kind, sorted by role and kind.
 
-    Of `task_filter`, only the location has an effect, and not its roles and kind.
+    Only the location of `task_filter` has an effect. Its roles and kind are ignored.
     """
     where, parameters = conditions(TaskFilter(location=task_filter.location))
     sql = f"""

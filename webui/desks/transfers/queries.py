@@ -104,8 +104,8 @@ class TransferRow:
 
 
 STUCK_SQL: Final = stuck_sql("now()")
-# The due day that the rule for stuck transfers uses. The rule needs the time of shipping, which a
-# planned transfer lacks. For a planned transfer, this is the due day that a person chose.
+# The day by which the rule for stuck transfers expects the receipt. The rule needs the time of
+# shipping. So for a planned transfer, the day is the due day that a person chose.
 DUE_BY_SQL: Final = f"CASE a.status WHEN 'planned' THEN a.due_on ELSE {TRANSFER_DUE_ON} END"
 VIEWS_SQL: Final = {
     "moving": "a.status <> 'received'",
