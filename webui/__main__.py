@@ -64,8 +64,8 @@ def encrypt_stored_secrets() -> None:
     """
     from webui.accounts.second_factor import encrypt_stored  # noqa: PLC0415 -- needs Django's setup
 
-    # Without this setting, the key exists only in this process. After its end, the secrets could
-    # no longer be decrypted.
+    # Without the setting `secret_key`, only this process has the key. After the process has ended,
+    # nobody could decrypt the secrets.
     if "secret_key" not in django_settings.ENVIRONMENT.model_fields_set:
         log.warning(
             "INVENTORY_SECRET_KEY is not set, so this process uses a temporary key. When it ends, "

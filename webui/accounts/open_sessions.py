@@ -77,7 +77,7 @@ def _first(names: dict[str, str], agent: str) -> str:
 
 
 def open_sessions(user_id: int, *, this_key: str | None = None) -> list[OpenSession]:
-    """Return the person's sessions, the most recently used first."""
+    """Return the person's open sessions, the most recently used first."""
     found = read_all(_Session, _OPEN, user_id, settings.SESSION_IDLE_S + _NOTED_EVERY_S)
     return [
         OpenSession(

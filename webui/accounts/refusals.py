@@ -22,7 +22,8 @@ from webui.accounts.sources import source_of
 
 log = structlog.get_logger(__name__)
 KINDS: Final = {400: "malformed", 403: "forbidden", 429: "too many"}
-# Attribute of a request in which `webui.config.errors` stores the reason of its refusal.
+# Attribute of a request: the reason of its refusal. `webui.config.errors` and `webui.api.problems`
+# set it.
 REASON: Final = "refused_because"
 NO_ACCOUNT: Final = "not logged in"
 UNKNOWN: Final = "unknown account"

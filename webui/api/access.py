@@ -71,7 +71,7 @@ def caller_of(request: HttpRequest) -> Caller:
 
 
 class Token(HttpBearer):
-    """The rule of an operation: the scope that the token needs, and the right its owner needs."""
+    """The access rule of an operation: the scope of the token, and the right of its owner."""
 
     def __init__(self, scope: str, ability: str) -> None:
         super().__init__()
@@ -160,7 +160,7 @@ def require_acceptable(request: HttpRequest) -> None:
         raise Problem(403, "no-tls", detail, "End this token, and use https with a new one.")
     if request.method != "POST":
         return
-    # Check this first: Django has parsed a multipart form already, and reading its body would fail.
+    # Check the type first: Django has parsed a multipart form already, so `request.body` fails.
     if request.content_type != "application/json":
         detail = f"The body is {request.content_type or 'of no type'}. Nothing was changed."
         raise Problem(415, "not-json", detail, "Send JSON with Content-Type: application/json.")
@@ -195,5 +195,5 @@ def scope_of_caller(token: int, person_id: int) -> Scope | None:
 
 
 def all_rules(tokens: Iterable[object]) -> list[Token]:
-    """Return the `Token` objects of `tokens`: each is the scope and right of an operation."""
+    """Return the access rules among `tokens`, the objects that ninja calls for an operation."""
     return [token for token in tokens if isinstance(token, Token)]

@@ -29,8 +29,8 @@ from webui.shell.page import freshness
 MOST_ROWS: Final = 200
 USUAL_ROWS: Final = 50
 _LARGEST: Final = 2**63 - 1
-# The longest cursor is that of a product code: up to 640 bytes with SKU, supplier and number, in
-# base64.
+# The longest cursor is that of a product code. Its SKU, supplier and number have up to 640 bytes,
+# which are about 860 characters in base64.
 _LONGEST_CURSOR: Final = 1000
 _NO_ZEROS: Final = r"^[^\x00]*$"
 _DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
@@ -107,7 +107,7 @@ class Snooze(Given):
 
 
 class Aged(Schema):
-    """Age of the figures: they are complete up to the time `as_of`, `age_ms` milliseconds ago.
+    """Age of the figures. They are complete up to the time `as_of`, which is `age_ms` ms ago.
 
     Both are null while the age is unknown, for example before the first record of an item's
     partition has arrived. Then treat the figures as old.

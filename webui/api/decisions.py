@@ -1,4 +1,4 @@
-"""Events of decisions, one page after another from a cursor on, or as a stream.
+"""Events of decisions: as pages that begin after a cursor, or as a stream.
 
 A stream reads Postgres once a second, because events of decisions are rows in Postgres. (Live
 updates of web pages follow the changelogs instead.) For each read, one synchronous function reads
@@ -279,7 +279,7 @@ async def _follow(following: Following) -> AsyncIterator[bytes]:
 
 
 def _poll(following: Following) -> list[Event] | str:
-    """Return the next events, and set `following.after` to the highest event id that was covered.
+    """Return the next events, and set `following.after` to the id up to which events were read.
 
     Return the reason for the end of the stream if the token is no longer valid, or if its owner has
     lost access to the stream's location.

@@ -217,7 +217,7 @@ class ManyDecided(Schema):
 
 @router.get("/needs", auth=Token(NEEDS_READ, SEE), response=NeedPage, operation_id="listNeeds")
 def list_needs(request: HttpRequest, given: Query[NeedFilters]) -> NeedPage:
-    """List open, held or closed needs of the owner's locations."""
+    """List open, held or closed needs at the locations of the token's owner."""
     found = reorder_proposals(
         view=given.view,
         location=given.location,

@@ -224,7 +224,10 @@ class MoveDueDay(Given):
 
 
 class Restore(Given):
-    """Put cancelled units of a closed line on order again; needs the right to reopen orders."""
+    """Put cancelled units of a closed line on order again.
+
+    The token's owner needs the right to reopen orders.
+    """
 
     action: Literal["restore"]
     version: Version

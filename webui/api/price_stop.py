@@ -67,7 +67,7 @@ def get_price_stop(request: HttpRequest) -> PriceStopState:
 def change_price_stop(
     request: HttpRequest, body: StopCommand, command_id: CommandId
 ) -> PriceStopState:
-    """Stop rule-made prices, or allow them again; the owner needs access to every store.
+    """Stop rule-made prices, or allow them again; the token's owner needs access to every store.
 
     A stop also rolls back rule-made prices that are not in force yet.
 

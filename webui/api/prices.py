@@ -134,7 +134,7 @@ class RollBack(Given):
     """Return to the price before the newest one, but not below the floor.
 
     The new price begins with the next window. If the newest price is scheduled for later, the new
-    price begins at that time, in its place.
+    price begins at that later time and replaces the newest price.
     """
 
     action: Literal["roll_back"]
@@ -242,7 +242,7 @@ class ProposalDecided(Schema):
 
 @router.get("/prices", auth=Token(PRICES_READ, SEE), response=PricePage, operation_id="listPrices")
 def list_prices(request: HttpRequest, given: Query[PriceFilters]) -> PricePage:
-    """List the prices in force at the owner's locations."""
+    """List the prices in force at the locations of the token's owner."""
     filters = Filters(location=given.location)
     found = stock_page(filters, place=Place(position_of(given.after)), rows=given.limit + 1)
     rows, following = split_page(found.rows, given.limit, lambda row: row.inv_key)

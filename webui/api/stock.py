@@ -98,7 +98,7 @@ class StockFilters(Schema):
 
 @router.get("/stock", auth=Token(STOCK_READ, SEE), response=StockPage, operation_id="listStock")
 def list_stock(request: HttpRequest, given: Query[StockFilters]) -> StockPage:
-    """List the stock of the owner's locations, in the order of location and SKU."""
+    """List the stock at the locations of the token's owner, in the order of location and SKU."""
     filters = Filters(given.q, given.location, given.status, given.supplier)
     found = stock_page(filters, place=Place(position_of(given.after)), rows=given.limit + 1)
     rows, following = split_page(found.rows, given.limit, lambda row: row.inv_key)

@@ -57,7 +57,7 @@ class CompressTexts(GZipMiddleware):
 
 
 def _is_file(response: StreamingHttpResponse) -> bool:
-    """Return True for a file of the project, which is small and has a known length."""
+    """Return True for a static file: its length is known, and it is small enough for memory."""
     return response.is_async and "Content-Length" in response.headers
 
 

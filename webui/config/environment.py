@@ -73,7 +73,7 @@ class WebEnvironment(BaseSettings):
 
     @property
     def roles_with_second_factor(self) -> tuple[str, ...]:
-        """Return the roles that need a second factor; a demo without this setting has none."""
+        """Return the roles that need a second factor: in a demo, only explicitly set ones."""
         if self.demo and "second_factor_roles" not in self.model_fields_set:
             return ()
         return tuple(self.listed(self.second_factor_roles))

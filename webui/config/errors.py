@@ -1,4 +1,7 @@
-"""Error responses of failed pages, for people and programs, without the exception's text."""
+"""Error responses of failed pages, for people and programs.
+
+Only the response 403 shows the text of its exception.
+"""
 
 import sys
 from dataclasses import dataclass
@@ -56,7 +59,7 @@ _BY_STATE: Final = {
 
 
 def handle_forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Return 403 with the person's navigation, and keep the reason for the record of refusals."""
+    """Return 403 with the person's navigation. Store the reason in the request, for `Refusals`."""
     setattr(request, REASON, str(exception))
     if _is_program(request):
         return permission_denied(request, exception)
@@ -89,7 +92,10 @@ def _frame(request: HttpRequest) -> dict[str, Any]:
 
 
 def handle_csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
-    """Return 403 for a form without a valid CSRF token, and keep the reason for `Refusals`."""
+    """Return 403 for a form without a valid CSRF token.
+
+    Store the reason in the request, for `Refusals`.
+    """
     setattr(request, REASON, reason)
     if _is_program(request):
         return csrf_failure(request, reason)

@@ -34,9 +34,9 @@ class Script:
 
 @dataclass(slots=True)
 class _Lines:
-    """Lines of a joined script. The origin of each is its module, and its number there from 0.
+    """Lines of a joined script. Their origins are (module, number of the line there, from 0).
 
-    A line that no module has, because joining adds it, has the origin None.
+    A line that joining adds has the origin None.
     """
 
     texts: list[str] = field(default_factory=list)
@@ -50,11 +50,12 @@ class _Lines:
 def join_script(entry: Path) -> Script:
     """Return `entry` joined with all modules that it imports, directly or through other modules.
 
-    Each module becomes a function with its own scope that returns the exports. It comes after the
-    modules that it imports itself.
+    Each module becomes a function, which returns the exports of the module and hides its other
+    names. The functions of imported modules come first.
 
     Raises:
-        NotJoinable: modules import each other in a circle, or an import or export has another form.
+        NotJoinable: modules import each other in a circle, or an import or export has a form that
+            can't be joined.
     """
     sources: dict[str, str] = {}
     _read(entry, sources, ())
@@ -70,8 +71,9 @@ def join_style(path: Path) -> str:
     """Return a style sheet with each `@import` replaced by the imported file.
 
     Raises:
-        NotJoinable: an import has another form, or a file has a `url(…)`. The joined style sheet
-            can be in another directory than the file, so a relative URL would change its meaning.
+        NotJoinable: an import has a form that can't be joined, or a file has a `url(…)`. The joined
+            style sheet can be in another directory than the file, so a relative URL would change
+            its meaning.
     """
     lines: list[str] = []
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):

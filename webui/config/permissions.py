@@ -15,6 +15,6 @@ class Permissions(MiddlewareMixin):
     def process_response(
         self, _request: HttpRequest, response: HttpResponseBase
     ) -> HttpResponseBase:
-        """Return the response with the header."""
+        """Return the response. If the view hasn't set the header, set it to `NONE`."""
         response.headers.setdefault("Permissions-Policy", NONE)
         return response

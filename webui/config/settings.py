@@ -51,7 +51,7 @@ DESKS = (
     "webui.api",
 )
 INSTALLED_APPS = [
-    # The site is `webui.desks.reference.site`, so no automatic registration of models is needed.
+    # The admin site is `webui.desks.reference.site`. It needs no automatic registration of models.
     "django.contrib.admin.apps.SimpleAdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",

@@ -119,5 +119,5 @@ class Feed:
                     message = f"{ON_HAND_CHANGELOG}: no record for {SILENT_S} s"
                     raise TimeoutError(message)
         finally:
-            # The next connection starts after these records.
+            # The next connection starts after these records, so the hub must get them now.
             newest.publish(loop.time())

@@ -31,7 +31,7 @@ class Newest:
         self._published_at = float("-inf")
 
     def add(self, record: Record) -> None:
-        """Keep this record for its key, and the as-of time in its headers for its partition.
+        """Keep a record as the newest of its key, and its as-of time as that of its partition.
 
         Of a heartbeat, keep only the as-of time.
 

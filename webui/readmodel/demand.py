@@ -24,8 +24,8 @@ class EstimateCounts:
     1 to 6 observed days, `under_two_weeks` 7 to 13, and `learnt` 14 or more.
 
     `close`, `rough` and `wild` count keys with a rate above 0 by the mean absolute deviation of
-    their demand. It is up to half of the rate for `close`, above half and up to the rate for
-    `rough`, and above the rate for `wild`.
+    their demand. This deviation is up to half of the rate for `close`, above half and up to the
+    rate for `rough`, and above the rate for `wild`.
     """
 
     keys: int

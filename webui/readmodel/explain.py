@@ -72,7 +72,7 @@ FROM (SELECT f.*, {LEDGER_LINES} FROM retail.stock_facts(%(key)s) f) f {WINDOW_O
 
 
 def facts(inv_key: str, *, limit: int = FACTS_SHOWN, to: int | None = None) -> list[Fact]:
-    """Return the last `limit` facts of a key by business time, up to and including number `to`."""
+    """Return the last `limit` facts of a key up to fact number `to`, ordered by business time."""
     sql = f"{_FACT} WHERE f.place <= %(to)s ORDER BY f.place DESC LIMIT %(limit)s"
     return select(sql, {"key": inv_key, "limit": limit, "to": to or _LAST_PLACE}, Fact)[::-1]
 

@@ -1,7 +1,8 @@
 """Products with their units in every store, for the pages Find and Scan.
 
 A person sees the available units of all stores, so that they can send a customer there or ask for a
-transfer (decision 0046). They see prices, policies and all other data of their own stores only.
+transfer (decision 0046). All other data, such as prices and policies, they see only of their own
+stores.
 """
 
 from collections.abc import Mapping, Sequence
@@ -127,8 +128,9 @@ NOTHING: Final = Cards((), similar=False, more=False)
 def find(text: str, *, mine: str, sort: str = NEAREST) -> Cards:
     """Return up to 12 products for a search, with their units in the stores.
 
-    Products whose SKU or code equals `text` are first. If nothing matches, words without digits
-    also find products with similar names. `mine` is the code of the person's store, or empty.
+    Products whose SKU or code equals `text` are first. If no product matches, return items of the
+    stock list whose SKU begins with `text`, or else products with similar names. `mine` is the code
+    of the person's store, or empty.
     """
     found, codes = _hits(text, *products_query(text, most=MOST_CARDS + 1))
     similar = False
@@ -191,8 +193,8 @@ def _hits(
 ) -> tuple[list[Found], list[CodeMatch]]:
     """Return the products of a search, each once, and the active codes that equal the text.
 
-    The product with this SKU is first, then products with the codes, then the products that the SQL
-    `products` selects.
+    The product whose SKU is `text` is first. Then come the products of these codes, then the
+    products that the SQL `products` selects.
     """
     given = {**parameters, **match_parameters(text)}
     rows = select(_HITS.format(products=products), given, _Hit)

@@ -184,7 +184,8 @@ DESK_ROWS: Final = 100
 _VIEWS: Final = {
     "open": "r.status = 'open'",
     "snoozed": "r.status = 'snoozed'",
-    # Rejected and short needs are closed, but the buyer may end the hold that they caused.
+    # Needs that were rejected, or ordered with too few units, are closed. But the buyer may end the
+    # hold that they caused.
     "held": """(r.status = 'snoozed' OR r.reorder_id IN (
         SELECT h.reorder_id FROM read_model.stock h
         WHERE h.episode_state IN ('held-rejected', 'held-short')))""",

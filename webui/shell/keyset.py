@@ -102,7 +102,10 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """The sortable columns of a list, its default order, and SQL and SQL type of a row's id."""
+    """Sortable columns and default order of a list.
+
+    `key` is the SQL of a row's id, and `type` the SQL type of this id.
+    """
 
     columns: Mapping[str, Sortable]
     key: str
@@ -203,7 +206,7 @@ def cut(found: Sequence[Row], place: Place, *, rows: int = PAGE_ROWS) -> Page[Ro
     """Return the page with at most `rows` of the found rows, in the order of the list.
 
     A further row shows that more rows follow. For a page read backwards, `found` is in reverse
-    order.
+    order, and a further row shows that more rows precede.
     """
     shown, has_more = list(found[:rows]), len(found) > rows
     if place.backwards:

@@ -153,7 +153,10 @@ def start_of(given: str) -> int:
 
 
 def numbered_pages(query: Mapping[str, object], *, start: int, rows: int, has_more: bool) -> Pages:
-    """Return the URLs of the first, previous and next page; the shown page skips `start` rows."""
+    """Return the URLs of the first, previous and next page; the shown page skips `start` rows.
+
+    If the previous page is the first one, only `previous` has its URL.
+    """
     before = max(0, start - rows)
     return Pages(
         first=address(query) if before else "",

@@ -41,8 +41,8 @@ from webui.shell.navigation import (
     SCAN_PAGE,
 )
 
-# Desk, label, the key after "g" that opens it, and the right that it requires. The desk is the name
-# of its route. The part before a colon is the directory of its templates.
+# For each desk: the name of its route, its label, its key (pressed after "g"), and the right that
+# it requires. The name of the route, up to a colon, is also the directory of the desk's templates.
 NAVIGATION: Final = (
     ("home", gettext_noop("Home"), "h", SEE),
     ("find", gettext_noop("Find"), "f", SEE),

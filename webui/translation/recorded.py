@@ -1,9 +1,9 @@
 """Codes and texts that programs record, as message ids: actions, questions, answers and jobs.
 
-The audit log has the actions. The process `prover` writes the list of the prepared questions into
-Postgres, and the process `automation` the names of its jobs. Pages can't import `analytics` and
-`ledger.automation`, which define questions, answers and jobs. So this module lists them again, and
-tests compare its lists with the definitions.
+The audit log records the actions. The process `prover` writes the list of the prepared questions
+into Postgres, and the process `automation` the names of its jobs. Pages can't import `analytics`
+and `ledger.automation`, which define questions, answers and jobs. So this module lists them again,
+and tests compare its lists with the definitions.
 """
 
 from typing import Final

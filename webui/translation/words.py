@@ -85,7 +85,7 @@ _CHOICES: Final = ("Store", "Warehouse")
 # Reasons that the sender of webhooks stores when it stops one (`ledger/webhooks/sender.py`).
 _STOP_REASONS: Final = ("its token was ended", "its account is disabled")
 _DAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
-# Rights of `webui.accounts.roles`, which pages of refusals and of roles name.
+# Rights of `webui.accounts.roles`. Pages show them in refusals and in lists of roles.
 _RIGHTS: Final = (
     *(
         "see",

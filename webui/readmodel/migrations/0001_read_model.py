@@ -1,4 +1,4 @@
-"""Tables that the projector fills from the changelogs, with its positions beside them."""
+"""Tables that the projector fills from the changelogs, and the table of its next offsets."""
 
 from django.db import migrations
 

@@ -1,6 +1,6 @@
 """Logic revisions (versions of the rules) that decide or have decided. The newest row decides.
 
-A database that has decisions already continues with the revision that made them.
+If a database already has needs, the highest revision that made one of them decides.
 """
 
 from django.db import migrations

@@ -1,8 +1,9 @@
 """An index with the policy values of a need, so that the table of needs reads no row of a policy.
 
 The table orders all open needs by urgency and money, and needs six values of each policy for that.
-A row of `retail.item_location` has 630 bytes, and each open need has its row on another page of
-Postgres. Policies change rarely, so the index costs space and few writes: 93 MB for a million keys.
+A row of `retail.item_location` has 630 bytes, and the policies of the needs are on different pages
+of Postgres. Policies change rarely, so the index costs space and few writes: 93 MB for a million
+keys.
 """
 
 from django.db import migrations

@@ -1,7 +1,8 @@
 """Read the view of movements in `app.is_item`, so that it knows each table that moves stock.
 
-The function named the tables, so it would miss the rows of a new one. Its key had stock, but no
-row in the stock list and no task *unknown item*. Migration 0010 explains the function.
+Before, the function named each table, so it would miss a new table. A key with rows only in the
+new table would have stock, but no row in the stock list and no task *unknown item*. Migration 0010
+explains the function.
 """
 
 from importlib import import_module

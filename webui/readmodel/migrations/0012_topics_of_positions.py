@@ -1,8 +1,8 @@
 """Store the id of the topic with each position of a sink.
 
 A topic that was deleted and created again has the same name and other records at the same offsets.
-Positions that an earlier release stored have no id. The sink stores the present topic's id with
-them at its next start.
+Positions that an earlier release stored have no id. At its next start, a sink adds the id of the
+present topic to them.
 """
 
 from django.db import migrations

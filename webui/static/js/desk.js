@@ -41,8 +41,8 @@ function startFilter(form) {
       event.preventDefault();
       submit();
     }
-    // These keys open the list, where a choice is one change. But a space is a letter of a name if the
-    // person is typing one.
+    // These keys open the list, where a choice is one change. But while a person types the name of an
+    // option, a space is a letter of this name.
     const opens = event.key === "F4" || event.altKey || (event.key === " " && !isTyping());
     if (opens) typedAt = -Infinity;
     else if (CHOOSES.test(event.key)) typedAt = performance.now();

@@ -1,7 +1,7 @@
 // Entries (scanned code and units) of counting sheets that the server has not acknowledged. This
 // device keeps an entry until the server has stored it or a person removes it. If another device hands
-// the sheet in, the server takes no more entries of it. Then its page shows the entries that came too
-// late.
+// the sheet in, the server takes no more entries of this sheet. Then the page of the sheet shows the
+// entries that came too late.
 import { counted, store, text } from "./frame.js";
 
 const ENTRY = /^inventory-scan-([0-9]+)-/;
@@ -42,8 +42,8 @@ function entryOf(kept) {
 }
 
 /**
- * Send entries to the sheet of a form, and return a promise of the response. It fails without a
- * network. `ageOf` returns the milliseconds since the scan of an entry.
+ * Send entries to the sheet of a form, and return a promise of the response. The promise fails
+ * without a network. `ageOf` returns the milliseconds since the scan of an entry.
  */
 export function sendEntries(form, batch, ageOf = ({ at }) => Math.max(0, Date.now() - at)) {
   const entries = batch.map((entry) => ({ id: entry.id, sku: entry.sku, units: entry.units, age_ms: ageOf(entry) }));

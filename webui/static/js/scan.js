@@ -214,7 +214,7 @@ class Queue {
       showSum();
       showNames();
     }
-    // Entries were scanned while the tallies loaded. `send` sends them, and then calls `settle` again.
+    // If entries were scanned while the tallies loaded, `send` sends them and then calls `settle` again.
     if (!this.isEmpty || !this.whenEmpty) return;
     const then = this.whenEmpty;
     this.whenEmpty = null;
@@ -262,7 +262,7 @@ class Queue {
   /**
    * Load the page again, because another device has handed the sheet in. The page then shows the
    * entries that came too late. If the storage is full and only this page has some entries, don't
-   * load it, and return false.
+   * load the page again, and return false.
    */
   leave(stored) {
     this.forget(stored);

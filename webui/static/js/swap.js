@@ -4,8 +4,8 @@
 export const POLL = { "X-Poll": "1" };
 
 /**
- * Replace the element `selector` by the same element of the page `url`. Also replace the elements that
- * belong to it, such as tabs and totals: their `data-beside` is its id. Return false if the request
+ * Replace the element `selector` by the same element of the page `url`. Also replace the elements whose
+ * `data-beside` is the id of this element, such as its tabs and totals. Return false if the request
  * failed, or if `wanted` returns false after the response. `wanted` returns false, for example, if a
  * person has begun to work in the element. Pass `POLL` as `headers` if a script repeats the request.
  */
