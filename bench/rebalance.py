@@ -24,7 +24,10 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A change of the workers: its name, and the function that makes it and waits for its end."""
+    """A change of the workers, for example a restart.
+
+    `change` executes it, and returns when it is complete.
+    """
 
     name: str
     change: Callable[[], object]

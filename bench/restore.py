@@ -58,7 +58,7 @@ class RestoreReport:
     level_bytes: int
     files_mb: float
     save_s: float
-    making_s: float  # CPU seconds of `cold` for making records that a worker would fetch
+    making_s: float  # CPU seconds to make the records that a cold restore reads
     ways: tuple[RestoreResult, ...]
 
     def as_json(self) -> dict[str, Any]:
@@ -116,7 +116,8 @@ class SyntheticLog:
     ) -> AsyncIterator[Sequence[LogRecord]]:
         """Yield batches of changelog records.
 
-        Yield nothing for the source topic: a restore reads it for the dedupe ring, which is empty.
+        Yield nothing for the source topic. A restore reads that topic only to fill the dedupe ring,
+        which stays empty here.
         """
         if topic == STOCK_EVENTS:
             return
@@ -198,8 +199,8 @@ def _restored(log: SyntheticLog, snapshot: Snapshot | None = None) -> OwnedParti
     found: list[OwnedPartition] = []
 
     async def run() -> None:
-        # `run` returns nothing, because `asyncio.run` formats its result as text. Here the result
-        # would have hundreds of megabytes.
+        # This coroutine returns nothing, because `asyncio.run` formats the result as text. The text
+        # of a partition would have hundreds of megabytes.
         found.append(await restore(log.number, GENERATION, log, snapshot))
 
     asyncio.run(run())

@@ -22,8 +22,8 @@ _PARALLEL: Final = ("postgres", "kafka", "connect")
 class ServiceCpu:
     """CPU time of one service, or of all.
 
-    `rest_percent` is the share of one core at rest. `line_us` is the CPU time of the load in µs per
-    line. `work_us` is `line_us` minus the CPU time at rest.
+    `rest_percent` is the share of one core at rest. `line_us` is all CPU time during the load, in
+    µs per line. `work_us` is the same without the CPU time that the service needs at rest.
     """
 
     service: str

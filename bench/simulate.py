@@ -110,8 +110,8 @@ def _run(
 def _signals() -> Iterator[Sequence[int]]:
     """Yield a list of the signals that have arrived. A repeated signal raises an exception.
 
-    The first signal is only added to the list, because its exception could be raised in a
-    destructor. There Python only prints an exception and continues.
+    The first signal raises no exception, because Python would only print and ignore an exception
+    in a destructor.
     """
     arrived: list[int] = []
 

@@ -72,7 +72,8 @@ class Changelog:
         self._client.assign(
             [TopicPartition(ON_HAND_CHANGELOG, n, OFFSET_END) for n in range(self._partitions)]
         )
-        self._client.consume(1, timeout=2.0)  # the first fetch resolves the end offsets
+        # The first fetch finds the end offsets, from which this consumer reads.
+        self._client.consume(1, timeout=2.0)
         self._watch.start(self._read)
         return self
 

@@ -43,7 +43,7 @@ class Generated:
 
 
 def generate(directory: Path, size: Size) -> Generated:
-    """Write an archive into `directory`. Return it. Equal values of `size` give equal records."""
+    """Write an archive into `directory`, and return it. Equal sizes give equal records."""
     writers = open_writers(directory, partitions=PARTITIONS, generation=GENERATION)
     made, written_s = events(size), 0.0
     while chunk := list(islice(made, _CHUNK)):

@@ -7,9 +7,9 @@ from bench.faults.fault import Fault
 def all_faults() -> tuple[Fault, ...]:
     """Return every fault, in order.
 
-    The demo's trading process runs only until the stack restarts. So its faults come before all
-    faults whose repair restarts the stack. A full disk comes last, because its repair moves the
-    home to another disk.
+    The demo's trading process runs only until the stack restarts. So the faults of this process
+    come before all faults whose repair restarts the stack. A full disk comes last, because its
+    repair moves the home to another disk.
     """
     return (
         *poison.faults(),

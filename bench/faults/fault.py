@@ -21,7 +21,7 @@ class Expected:
     """Two checks of the damage that one fault causes.
 
     `is_broken` returns True while the damage exists. `is_shown` returns True if the output of
-    `inventory status` is right for this damage. Most outputs are right if they mention the damage.
+    `inventory status` is right for this damage. For most faults, it must mention the damage.
     """
 
     is_broken: Check
@@ -33,9 +33,9 @@ class Fault:
     """One kind of damage to the stack.
 
     `prepare` reads the healthy stack and returns the checks to use after `cause`. If `heals` is
-    true, the bench first waits 60 s for the stack to repair itself. Then it runs the repair
-    commands that `doctor` prints. If `doctor` doesn't find the damage, `repairs_of` returns the
-    repair commands that another command prints. `undo` runs at the end.
+    true, the stack has 60 s to repair itself. If damage is left, the bench runs the repair commands
+    that `doctor` prints. `repairs_of` is set if `doctor` doesn't find the damage: it returns the
+    repair commands of another command, to run instead. `undo` runs at the end.
     """
 
     name: str

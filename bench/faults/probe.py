@@ -38,7 +38,10 @@ def sell(settings: Connections, location: str, skus: list[str], run: str) -> Non
 
 
 def one_per_partition(location: str) -> list[str]:
-    """Return one SKU per partition, sorted; its key at this location lies in the partition."""
+    """Return one SKU for each partition, sorted by SKU.
+
+    The key of the SKU at this location is in the partition.
+    """
     found: dict[int, str] = {}
     number = 0
     while len(found) < PARTITIONS:

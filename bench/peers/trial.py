@@ -26,6 +26,7 @@ class PeerFailed(RuntimeError):
 class Figures:
     """Measurements between the first record's arrival and the commit of the last one.
 
+    `start_s` is the time before them: from the start of the process to the first record's arrival.
     `beside_cpu_s` is the CPU time of a server that works only for the peer (Postgres). `peak_bytes`
     is the highest memory use of the peer's own processes. It doesn't include that server.
     """
@@ -42,7 +43,7 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """The result of one run; `figures` is None unless the outputs were correct.
+    """The result of one run; `figures` is None if the peer failed or its outputs were wrong.
 
     `problem` is empty, or the reason why figures or the restore time are missing.
     """

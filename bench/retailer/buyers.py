@@ -113,7 +113,8 @@ def to_decide(found: Sequence[Proposal], habits: Habits) -> Sequence[Proposal]:
 
 def decide_reorders(seed: int, habits: Habits, done: Traded) -> None:
     """Decide open needs, then send the simulated buyer's draft orders. Count both in `done`."""
-    # Fetch more than needed: the proposals left to people are the oldest and would fill the list.
+    # Fetch ten times as many as needed. The query returns the oldest needs, and needs that are left
+    # to people stay open, so a short list would soon have no others.
     found = [Need(*row) for row in rows(_OPEN_NEEDS, [habits.patience_s, 10 * habits.at_once])]
     kept = _to_look_at() if habits.left_permille else frozenset()
     for need in to_decide([need for need in found if need.reorder_id not in kept], habits):

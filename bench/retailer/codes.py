@@ -16,7 +16,7 @@ from ledger.services import DescribeGtin, DescribeSupplierCode
 _PLACES: Final = {
     department.name[:3].upper(): place for place, department in enumerate(DEPARTMENTS)
 }
-_CASE: Final = "1"  # first digit of a case's GTIN; packages of one item differ in it
+_CASE: Final = "1"  # first digit of a case's GTIN; packages of one item differ in this digit
 
 
 def codes(items: Iterable[Item], seed: int) -> list[DescribeGtin | DescribeSupplierCode]:

@@ -32,7 +32,7 @@ Progress = Callable[[str], None]
 
 
 def is_seeded() -> bool:
-    """Return True if the demo retailer is complete: its last write makes its keys live."""
+    """Return True if the demo retailer is complete: the last step of seeding makes keys live."""
     found: bool = fetch_value(
         "SELECT EXISTS (SELECT FROM retail.item_location"
         " WHERE location = ANY(%s) AND clock_mode = 'live' AND replenish_family <> 'off')",

@@ -158,7 +158,7 @@ class Resupply:
         if number >= LATE_FROM_DAY and not self.late_order:
             self.late_order, days = f"PO-H-{self.orders}", NEVER
         elif number + promised < HISTORY_DAYS <= number + days:
-            promised = days  # the supplier has promised this later day
+            promised = days  # so only `late_order` is overdue at the end of the history
         order = PastOrder(
             location=key.location,
             sku=item.sku,

@@ -240,7 +240,8 @@ def policy(key: PlannedKey) -> dict[str, object]:
         "trading_windows": 78,
         "trading_from_window": 48,
         "demand_method": "tsb" if slow and key.is_store and not seldom else "ewma",
-        # With 125, the rate of an item that sells once a month falls to 2 % between two sales.
+        # With 125, the estimated demand of an item that sells once a month would fall to 2 % of its
+        # value between two sales.
         "demand_alpha_permille": 20 if seldom else 125,
         "initial_rate_micro": int(key.daily_units * 1_000_000) if seldom else None,
         "levels": key.levels,
@@ -253,7 +254,7 @@ def policy(key: PlannedKey) -> dict[str, object]:
         "cycle_centidays": 700,
         "min_cover_centidays": 500,
         "max_cover_centidays": 1400,
-        # Slow items use days of cover, because the normal formula gives wrong levels for them.
+        # Slow items use days of cover: the method `service` assumes normally distributed demand.
         "safety_method": "days" if slow else "service",
         "safety_centidays": 300,
         "service_z_micro": SERVICE_95,

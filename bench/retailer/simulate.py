@@ -30,9 +30,9 @@ from ledger.services import ServiceError
 __all__ = ["Traded", "run"]
 
 REPORT_EVERY_S: Final = 5.0
-# Before a run, `buy_in` buys goods for the run's expected sales. If the run is longer than this
-# time, it buys only for this time. Before a run that lasts until Ctrl-C, nothing is bought: there
-# the simulated buyers reorder enough for an ordinary day.
+# Before a run, `buy_in` buys goods for the run's expected sales, but at most for the sales of this
+# time. Before a run that lasts until Ctrl-C, it buys nothing: in such a run, the simulated buyers
+# reorder enough for an ordinary day.
 LONGEST_BUY_IN_S: Final = 3600.0
 
 Progress = Callable[[object], None]
@@ -88,7 +88,10 @@ def run(trading: Trading, progress: Progress | None = None) -> Traded:
 
 
 def _prepare(shop_floor: ShopFloor, minutes: float) -> None:
-    """Buy goods for at most an hour of the run, and reduce the prices of hot items."""
+    """Buy goods for at most an hour of the run, and reduce the prices of hot items.
+
+    Buy nothing if the run has no end, or if its scenario doesn't limit sales to the shelf.
+    """
     if shop_floor.scenario.is_limited and minutes:
         seconds = min(minutes * 60, LONGEST_BUY_IN_S)
         shop_floor.done.bought_in = buy_in(shop_floor, seconds)

@@ -29,7 +29,7 @@ from cdc.contracts.topics import APP_ID, STOCK_EVENTS
 
 COUNTS: Final = (1, 2)
 _ASKED: Final = 50  # keys that a client queries in turn during the measurement
-_FOLLOW: Final = 5_000  # most lines that each run adds to the log
+_FOLLOW: Final = 5_000  # largest number of lines that a run adds to the log
 
 Progress = Callable[[str], None]
 Ports = Callable[[int], Sequence[int]]

@@ -108,8 +108,9 @@ class Visible:
 
     Each committed record is checked against `truth`.
 
-    `positions` has the offset of each key's newest level. `decided` has the highest revision of
-    each decision. `late` and `rejected` are offsets in the source log.
+    `positions` has the position of each key's newest level. `decided` has the highest revision of
+    each decision. `late` and `rejected` have the positions of late and rejected records. All these
+    positions are offsets in the source log.
     """
 
     number: int

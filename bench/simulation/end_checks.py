@@ -29,7 +29,7 @@ class EndChecks:
         self._loop = loop
 
     def check_use(self, partition: int) -> None:
-        """Check that a restore reads only the records after the snapshot.
+        """Check that a restore reads exactly the records after the snapshot.
 
         Call this before any compaction.
 
@@ -89,7 +89,10 @@ class EndChecks:
             )
 
     def _carried(self, partition: int, start: int) -> dict[InvKey, tuple[int, ...]]:
-        """Return the window starts in each key's last level record at offset `start` or later."""
+        """Return the starts of the rows in each key's last level record, by key.
+
+        Leave out records before offset `start`, and keys whose last record has no rows.
+        """
         carried: dict[InvKey, tuple[int, ...]] = {}
         for record in self._broker.topics[ON_HAND_CHANGELOG, partition]:
             level = orjson.loads(record.value or b"")

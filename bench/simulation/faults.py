@@ -45,7 +45,7 @@ LOSSES: Final = (
     CUT_ROWS,
     CUT_LEVELS,
 )  # permanent: a worker that needs the lost records must halt
-DAMAGES: Final = (TEAR, FLIP, AGE, SWAP, SPOOF)  # the killed worker restarts with these snapshots
+DAMAGES: Final = (TEAR, FLIP, AGE, SWAP, SPOOF)  # a killed worker restarts with damaged snapshots
 _KINDS: Final = {
     KILL: 6,
     SLEEP: 4,
@@ -81,9 +81,9 @@ _CHAINS: Final = (
     ((STOP, "ab"), (STOP, "ba")),
 )
 _CHAINED: Final = 1 / 3  # share of histories with such a sequence
-# Faults while a worker writes a snapshot, which short histories rarely hit by chance. While the
-# keys are encoded, the state changes, the worker stops, or a commit never happens. Then a worker
-# restarts from the snapshot. With a single letter, no partition changes its owner.
+# Faults while a worker writes a snapshot. Drawn independently, they rarely happen at that time.
+# While the keys are encoded, the state changes, the worker stops, or a commit never happens. Then a
+# worker restarts from the snapshot. With a single letter, no partition changes its owner.
 _KEEPING: Final = (
     ((KEEP, "a"), (KEEP, "a"), (KEEP, "a")),
     ((KEEP, "a"), (STOP, "aa")),

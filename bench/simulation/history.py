@@ -34,9 +34,9 @@ _KINDS: Final = {
     "wrong_key": 1,
     "zero": 1,
 }
-# Times between two steps, with their weights. Some are within the 120 s of the dedupe ring, some
-# are longer. Some are longer than a window, or than the days before the horizon. A negative time
-# sets the clock of Postgres back.
+# Times between two steps, with their weights. The limits of interest are 120 s (the dedupe ring),
+# 600 s (a window), and the three to four days from the horizon to the present. A negative time sets
+# the clock of Postgres back.
 _GAPS_US: Final = {
     0: 6,
     SECOND_US: 8,

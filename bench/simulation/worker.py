@@ -20,8 +20,8 @@ from streams.worker.gaps import Gaps
 from streams.worker.runtime import Runtime
 from streams.worker.snapshot_writer import SnapshotWriter
 
-# The broker's batches have 3 records, and a chunk has at most 2. So a worker that reads a gap gets
-# chunks of different sizes.
+# The broker returns batches of 3 records, and a chunk has at most 2. So a worker that reads a gap
+# (`streams.worker.gaps`) folds chunks of 2 records and of 1.
 _SETTINGS: Final = WorkerSettings.model_construct(chunk_records=2)
 _METRICS: Final = Metrics()  # shared by all workers and never read
 

@@ -1,6 +1,7 @@
 """Wait until workers have sent an open need again, which they do every minute.
 
-A need that is sent again would replace a wrong proposal that the bench has planted.
+A need that is sent again would replace a wrong proposal that the bench has planted. So the bench
+plants the proposal soon after the need was sent.
 """
 
 import time
@@ -20,8 +21,8 @@ _POLL_S: Final = 1.0
 def wait_repeated(target: Target, key: str) -> None:
     """Wait until the newest decision on the key is at most 20 s old, and all sinks have applied it.
 
-    Workers send a decision again every 60 s, so the next copy comes in 40 s at the earliest. Stop
-    waiting for a newer decision after 120 s.
+    Workers send a decision again every 60 s, so the next copy comes in 40 s at the earliest. If no
+    newer decision comes in 120 s, wait no longer for one.
     """
     deadline = time.monotonic() + _LONGEST_S
     while _age_s(target, key) > _FRESH_S and time.monotonic() < deadline:

@@ -111,7 +111,7 @@ def undecided_need(connection: psycopg.Connection, keys: Sequence[str]) -> str:
 
 @contextmanager
 def proposal(connection: psycopg.Connection, key: str) -> Iterator[Planted]:
-    """Within the block, give an open need's proposal another id, so that the need has none.
+    """Within the block, give the proposal of an open need another id: the need lacks a proposal.
 
     The new id belongs to an earlier generation. When a worker sends the open need again, the
     actuator writes its proposal again, which supersedes the renamed row.

@@ -110,8 +110,9 @@ def worker_state(target: Target, sku: str) -> Iterator[Planted]:
 def _restore(target: Target, sku: str, *, units: int, surplus: int) -> None:
     """Make the key's worker restore a level with `units` more on hand; check that it did so.
 
-    The bench writes the record and kills the worker at once. A worker that stops normally
-    writes a snapshot of its memory. Then its next start would read only later records.
+    Afterwards the read model must have `surplus` units more than the facts. The bench writes the
+    record and kills the worker at once. A worker that stops normally writes a snapshot of its
+    memory. Then its next start would read only later records.
     """
     key, settings = target.shop.key(sku), target.settings
     for _ in range(_TRIES):

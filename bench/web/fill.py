@@ -145,8 +145,8 @@ def fill(url: str, retailer: Retailer, progress: Progress) -> None:
 
 
 def _run(connection: psycopg.Connection, statement: str, given: Mapping[str, Any]) -> None:
-    # With parameters, psycopg reads `%%` as a percent sign. Statements without parameters contain
-    # a single `%`, so they are executed without parameters.
+    # With parameters, psycopg requires `%%` for a percent sign. Statements without placeholders
+    # have a single `%`, so they are executed without parameters.
     connection.execute(statement, given if "%(" in statement else None)
 
 

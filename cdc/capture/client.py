@@ -169,7 +169,8 @@ class ConnectClient:
 
         Topic `stock.events` then has all rows of the snapshot, because Connect stores an offset
         only after the broker has acknowledged the records up to it. A restart of the connector
-        doesn't repeat the snapshot. Return False if Connect doesn't answer.
+        doesn't repeat the snapshot. Return False if Connect doesn't answer, or
+        answers with an error.
         """
         try:
             answer = self._http.get(f"/connectors/{CONNECTOR}/offsets")

@@ -196,7 +196,7 @@ def _recorded(connection: Connection) -> Mapping[str, str] | None:
 
 
 def _identity(connection: Connection) -> dict[str, str]:
-    """Return `oid.xmin` of the publication and of the entry of each published table, by name.
+    """Return `oid.xmin` by name, for the publication and for its entry of each published table.
 
     Each ALTER, and each CREATE after a DROP, changes one of these values.
     """

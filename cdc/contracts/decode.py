@@ -1,9 +1,9 @@
 """The decoder of `stock.events`: from a record's bytes to a `Record` for the rules.
 
-It refuses only bytes that are no Debezium envelope (domain.md 11.2: `malformed`). Everything else
-is returned, even columns of a wrong type, because the fold rejects such records with a reason. So
-live workers and recomputations give the same reason. Timestamps become integer microseconds, never
-floats.
+It refuses only bytes that are no Debezium envelope (domain.md 11.2: `malformed`). It returns all
+other records, even with columns of a wrong type. The fold then rejects such a record with a reason,
+so live workers and recomputations give the same reason. Timestamps become integer microseconds,
+never floats.
 """
 
 from datetime import datetime
@@ -35,7 +35,7 @@ def decode(key: bytes | None, value: bytes | None, *, offset: int) -> Record:
     """
     envelope = parse_envelope(value)
     columns = TIMESTAMP_COLUMNS.get(envelope.table, ())
-    # Positional arguments, because keywords cost a third more.
+    # Positional arguments: with keyword arguments, this call takes a third more time.
     return Record(
         offset,
         "" if key is None else key.decode("utf-8", "surrogateescape"),

@@ -122,7 +122,10 @@ def first_problem(kind: str, arguments: Mapping[str, str]) -> tuple[str, str] | 
 
 
 def _parameter_problem(name: str, text: str) -> str:
-    """Return the reason why a run would refuse its argument `set` or `where`, or an empty text."""
+    """Return the rule that `text` breaks as value of `set` or `where`, or an empty text.
+
+    Other arguments are not checked.
+    """
     if name not in ("set", "where"):
         return ""
     try:

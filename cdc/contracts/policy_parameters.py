@@ -119,7 +119,7 @@ def _cell(option: str, text: str, kind: str, value: str) -> Cell:
 def _refuse_out_of_range(column: str, cell: Cell) -> None:
     """Raise `WrongParameter` for a value that no policy row may have in `column`."""
     if column == "replenish_family" and cell in FAMILIES:
-        return  # the empty row below lacks the columns that some families need
+        return  # the row below lacks columns that some families need
     try:
         parse_policy("", {"id": 1, "status": STATUSES[0], column: cell})
     except Rejected as error:

@@ -56,7 +56,7 @@ class Progress:
 
 
 def progress_headers(progress: Progress) -> tuple[Header, Header]:
-    """Return the headers `progress` and `ring` for the last state record of a transaction."""
+    """Return the headers `progress` and `ring` for the last level record of a transaction."""
     ring = encode_ring(progress.ring_from)
     return (HEADER, encode_progress(progress)), (RING_HEADER, ring)
 
@@ -125,8 +125,8 @@ def is_heartbeat(key: bytes) -> bool:
 class Beat:
     """The number and commit time (µs since 1970 UTC) of a heartbeat.
 
-    A key's state doesn't contain them. So they are in the header `beat` of the state's record in
-    the changelog.
+    The state of a heartbeat's key contains neither. So the level record of the key has both in its
+    header `beat`.
     """
 
     beat: int
@@ -141,7 +141,7 @@ def beat_of(record: Record) -> Beat | None:
 
 
 def encode_beat(beat: Beat) -> bytes:
-    """Return the value of the header `beat`, which the changelog record of a heartbeat has."""
+    """Return the value of the header `beat`, which the level record of a heartbeat has."""
     return _dumps({"schema": _BEAT_SCHEMA, "beat": beat.beat, "commit_us": beat.commit_us})
 
 

@@ -13,7 +13,7 @@ from cdc.contracts.versions import built, document_of
 from inventory.model.value import value
 
 SCHEMA = 1
-MOST_BYTES = 500_000  # limit for a key and for a value; both in base64 fit into one record
+MOST_BYTES = 500_000  # largest part of a rejected value that is kept
 
 
 @value

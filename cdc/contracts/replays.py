@@ -1,7 +1,7 @@
 """The change event that replays a rejected record.
 
-The original bytes would have no effect: a worker would recognise them as `resent`. If their commit
-time is more than 120 s before the partition's newest one, it would reject them again (domain.md 4).
+The original bytes would have no effect. A worker would recognise them as `resent`, or reject them
+again if their commit time is more than 120 s before the partition's newest one (domain.md 4).
 The new event has the images, operation and lsn of the original. Its commit time is the time of the
 replay. If the key's clock mode is `live`, the key's stream time moves to that time, as for any
 other record.

@@ -1,7 +1,7 @@
 """Functions that turn a key's state into documents: dictionaries of names and plain values.
 
-Most functions list the names in alphabetical order, because `canonical` then takes less than half
-the time to sort them.
+Most functions list the names in alphabetical order, because `canonical` sorts such names in less
+than half the time.
 """
 
 from collections.abc import Callable

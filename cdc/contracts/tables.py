@@ -26,8 +26,8 @@ LATE_SALE: Final = "read_model.late_sale"
 REJECTED: Final = "read_model.rejected"
 HEARTBEAT: Final = "read_model.heartbeat"
 
-# Tables of the read model that the projector fills. The projector of another logic revision empties
-# these tables first.
+# Tables of the read model that the projector fills. A projector empties these tables first if they
+# were filled by another logic revision.
 FROM_THE_LOG: Final = (STOCK, SALES_WINDOW, LATE_SALE, REJECTED, HEARTBEAT)
 RELATIONS: Final = frozenset(
     {
