@@ -34,7 +34,7 @@ def spark(
     of this machine. On a cluster, `home` must be on shared storage.
 
     Raises:
-        analytics.damage.Damage: the run or the archive is damaged, or there is none.
+        analytics.damage.Damage: the run or the archive is damaged or missing.
     """
     from analytics.history.spark_views import session_with_views  # noqa: PLC0415 -- loads Arrow
 
@@ -55,7 +55,7 @@ def duck(
     `analytics/questions`. Both return a list of rows, each a dict by column name.
 
     Raises:
-        analytics.damage.Damage: the run or the archive is damaged, or there is none.
+        analytics.damage.Damage: the run or the archive is damaged or missing.
     """
     from analytics.history.duck import DuckHistory  # noqa: PLC0415 -- loads DuckDB
 

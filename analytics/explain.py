@@ -126,7 +126,7 @@ def explain(
     until_us = None if until is None else us_of(until)
     logged = history_of(known, key, number, until_us=until_us)
     with psycopg.connect(known.read_database_url.get_secret_value()) as connection:
-        # One snapshot, so that facts, orders, transfers and the state are of the same moment.
+        # One snapshot, so that facts, orders, transfers and read model are of the same moment.
         connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
         facts = read_facts(connection, key, until, logged.row_offsets)
         if until_us is not None:

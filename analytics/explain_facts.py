@@ -78,7 +78,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class SourcedState:
-    """The state of a key, and its source: a worker, the read model or the archived log.
+    """The state of a key, and its source: a worker or the read model.
 
     `as_of_us` is the commit time of the newest record of the key's partition that the source has
     applied. `has_windows` is True if the state has its sales per ten-minute window.

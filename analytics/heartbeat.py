@@ -21,8 +21,8 @@ _log = structlog.get_logger(__name__)
 class Heartbeat:
     """A writer of one service's heartbeat row, at most every 5 s.
 
-    It logs each error of the database and continues. The archiver uses it: its own work needs no
-    database, so the archiver continues while Postgres restarts.
+    It logs each error of the database and continues. So the archiver, whose own work needs no
+    database, continues while Postgres restarts.
     """
 
     def __init__(self, service: str, database_url: str) -> None:

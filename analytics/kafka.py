@@ -32,7 +32,7 @@ _END_OF_PARTITION: Final = KafkaError._PARTITION_EOF  # noqa: SLF001 -- public i
 
 
 class TopicUnreadable(RuntimeError):
-    """The topic lacks records that the caller needs; reading on would skip them silently."""
+    """A topic was not read to the requested offsets in time, so the caller lacks records."""
 
 
 def consumer(bootstrap: str, *, fetch_wait_ms: int = 50, fetch_bytes: int = 1) -> Consumer:

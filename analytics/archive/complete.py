@@ -1,7 +1,7 @@
 """Complete the archive up to the offsets that a run needs.
 
-If the archiver service runs, it holds the archive's lock, and the run waits for it. Otherwise the
-run archives the missing records itself.
+If the archiver service runs, it holds the archive's lock. The run then waits until the service has
+archived the records. Otherwise the run archives the missing records itself.
 """
 
 import time
@@ -96,7 +96,7 @@ def archive_until(
 
     If the archiver service runs, wait for it. Otherwise this process archives the records. The call
     fails if the archive gets no record for `timeout_s`; it has no other time limit. `report` gets
-    two numbers: records archived since the call, and records missing at its start.
+    two numbers: records archived since the start of the call, and records missing at that time.
 
     The last offsets before an end may have no record: Kafka uses some offsets for transaction
     markers and aborted records. Then the manifest ends below this end, but nothing is missing.

@@ -51,9 +51,9 @@ def has_files(directory: Path) -> bool:
 def refuse_lost_manifest(directory: Path) -> None:
     """Raise `BrokenArchive` if manifest and head are both missing, but archive files are there.
 
-    Without this check such a directory would count as a new archive, and the archiver would delete
-    the files. An empty manifest lists nothing, so it counts as missing. No crash leaves such a
-    directory, because the archiver writes the first head before the first file.
+    Without this check the directory would count as a new archive, and the archiver would delete
+    the files. An empty manifest lists nothing, so it counts as missing. No crash leaves files
+    without a head, because the archiver writes the first head before the first file.
     """
     manifest = present(directory, MANIFEST)
     is_listed = manifest.exists() and manifest.stat().st_size > 0

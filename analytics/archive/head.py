@@ -1,4 +1,4 @@
-"""`_head.json`: the valid length of an archive's manifest and each partition's end offset.
+"""`_head.json`: the valid length of an archive's manifest and each partition's next offset.
 
 The hash chain of the lines can't reveal that the last lines are missing, but the head can. The
 archiver replaces the head after each line: it writes a temporary file, flushes and renames it. So

@@ -176,8 +176,8 @@ class Manifest:
     def _check(self, file: ArchiveFile) -> None:
         """Raise `BrokenArchive` unless the line of `file` continues the lines of its partition.
 
-        The line must name the end offset and the hash of the partition's previous line. Its first
-        offset must be at or after this end offset, and its file name must fit its offsets.
+        The line must name the next offset and the hash of the partition's previous line. Its first
+        offset must be at or after that next offset, and its file name must fit its offsets.
         """
         end, known = self.next_offset(file.partition), self._hashes.get(file.partition, "")
         position = f"{self._position()}: partition {file.partition}, {file.file}"

@@ -244,7 +244,9 @@ def location_of(address: str) -> Location:
 
 
 def read_document(storage: Storage, name: str, start: int = 0, end: int | None = None) -> bytes:
-    """Return the bytes of the manifest, head or source file, under its present or former name.
+    """Return the bytes of the manifest, the head or the file with the topic's id.
+
+    The file may have its present or its former name.
 
     Raises:
         FileNotFoundError: no file has either name.

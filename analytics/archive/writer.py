@@ -183,7 +183,7 @@ def _int64(number: int | None) -> int | None:
 
 
 def open_writers(directory: Path, *, partitions: int, generation: int) -> list[PartitionWriter]:
-    """Return one writer per partition, continuing at the end of the manifest.
+    """Return one writer per partition. Each continues after the partition's last archived record.
 
     Raises:
         BrokenArchive: manifest, head and files disagree.

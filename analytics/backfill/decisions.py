@@ -1,6 +1,6 @@
 """Compare the proposals in Postgres with the decisions of a fresh fold of the log.
 
-Every decision must have a proposal with the same revision and status, and every proposal a
+Every decision must have a proposal with the same revision and status. Every proposal must have a
 decision. The statuses superseded and cancelled count as equal. Postgres may be ahead of the fold: a
 proposal's newest record may lie at or after the end of the recomputed history. Such a proposal may
 have no decision, or a higher revision than its decision.

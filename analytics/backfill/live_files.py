@@ -36,8 +36,8 @@ def live_directory(parent: Path) -> Iterator[Path]:
     is_held = False
     while not is_held:
         directory = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent))
-        # Another process may hold the new directory's lock first. Then this process makes another
-        # directory.
+        # A process that looks for abandoned directories may take the new lock first. Then this
+        # process makes another directory.
         with exclusive(directory / LOCK) as is_held:
             if is_held:
                 try:

@@ -12,7 +12,7 @@ from cdc.contracts.versions import UnreadableRecord
 
 
 def finished_units(directory: Path, plan: Plan) -> dict[str, ManifestRow]:
-    """Return the finished units of the run by name, without an incomplete last line.
+    """Return the finished units of the run by name. Ignore an incomplete last line.
 
     Raises:
         UnknownRun: a line was changed or repeated, belongs to no unit of `plan`, or another release

@@ -64,7 +64,7 @@ def _root_of(package: str) -> Path | None:
 
 
 def write_zip(directory: Path) -> Path:
-    """Write an importable zip of the code that a task needs, named by its hash. Return its path."""
+    """Write a zip of the code that a task needs, named by the code's hash. Return its path."""
     directory.mkdir(parents=True, exist_ok=True)
     target = directory / f"inventory-code-{code_hash()}.zip"
     temporary = target.with_suffix(".tmp")

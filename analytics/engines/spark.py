@@ -201,7 +201,7 @@ def short_errors(master: str) -> Iterator[None]:
 
 
 def cause_of(text: str) -> str:
-    """Return the line of `text` that names the cause: the last error before Java's own frames."""
+    """Return the line of `text` that names the cause: the last error outside stack frames."""
     lines = [line.strip() for line in text.splitlines() if not _FRAME.match(line)]
     named = [line for line in lines if _ERROR.match(line)]
     chosen = named[-1] if named else next((line for line in lines if line), "no reason given")

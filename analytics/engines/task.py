@@ -282,7 +282,7 @@ def _reject(
 
 
 def _write_states(partition: Partition, sink: RunSink) -> int:
-    """Write every key's final state, sorted by key. Return the number of open reorders.
+    """Write every key's final state, sorted by key. Return the number of open needs.
 
     The states of heartbeat keys belong to no item and change every second. They go to a file of
     their own, so that recomputations of equal facts write equal files of states.

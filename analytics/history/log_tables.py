@@ -21,7 +21,7 @@ from inventory.tables.captured import (
 )
 from inventory.tables.catalogue import CAPTURED
 
-# Names that people use in questions. Another captured table gets its own name with an s.
+# Names that people use in questions. For all other captured tables, add an s to their own name.
 _NAMES: Final = {
     "item_location": "policies",
     "purchase_order_line": "orders",

@@ -28,7 +28,7 @@ LAST: Final = "last"
 
 
 class NoHistory(Damage, ValueError):
-    """The run is unfinished, or there is neither a run nor an archive."""
+    """The run is unfinished or partial, nothing is archived, or there is no comparison."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,8 @@ def open_history(
     finished run of that logic revision. If no run exists, `last` gives only the tables of the log.
 
     Raises:
-        NoHistory: the run is unfinished, or nothing is archived, or `diff` holds no comparison.
+        NoHistory: the run is unfinished or has a base, nothing is archived, or `diff` holds no
+            comparison.
         UnknownRun: no such run exists, or it is damaged.
         BrokenArchive: the archive is damaged.
         NoArchive: the named archive doesn't exist, or its server can't be used.

@@ -130,8 +130,8 @@ def _request_json(request: Request) -> list[Any]:
 
 
 def _directory(request: Request, name: str) -> Path:
-    # Resolve the path. The scratch directory is named after this directory, and `.` has no name.
-    # `rmtree` refuses symbolic links.
+    # Resolve the path for two reasons. The scratch directory is named after this directory, and `.`
+    # has no name. `rmtree` refuses symbolic links.
     directory = request.home / FOLDER / name if request.out is None else request.out.resolve()
     if directory.exists() and not (directory / MARK).exists() and any(directory.iterdir()):
         problem = f"{directory} holds files that no simulation wrote"

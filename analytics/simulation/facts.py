@@ -43,7 +43,8 @@ class Facts:
     def take(self, event: Event) -> None:
         """Apply one record.
 
-        Ignore orders and receipts, except those that began before the simulated period.
+        Ignore orders and receipts, except rows in `history.kept`, such as orders that began before
+        the simulated period.
         """
         table = event.record.table
         if table == POLICIES.name:

@@ -194,8 +194,8 @@ def _note_answers(history: KeyHistory, state: KeyState, opened: dict[str, int]) 
 def _note_unbooked(history: KeyHistory, events: list[Event]) -> None:
     """Estimate the units that are on the shelf without a record, for each part of the history.
 
-    A part lasts from one count to the next. People can sell only what is on the shelf. So if the
-    lowest on-hand of a part is -3, at least 3 units without a record were there. If on-hand is
+    A part ends at each count that changes on-hand. People can sell only what is on the shelf. So if
+    the lowest on-hand of a part is -3, at least 3 units without a record were there. If on-hand is
     never below zero, the estimate is 0.
     """
     lowest = 0 if history.start is None else history.start.on_hand_units

@@ -105,7 +105,7 @@ class Meter:
     def advance(self, at_us: int, outcome: Outcome) -> None:
         """Add the time up to `at_us`, with the stock that was noted last.
 
-        Do nothing if `at_us` is before the start of the period or the `at_us` of an earlier call.
+        Do nothing if an earlier call has added this time, or if it is before the period's start.
         """
         span_us = at_us - self._at_us
         if span_us <= 0:

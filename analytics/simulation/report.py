@@ -53,7 +53,7 @@ class Report:
 
     @property
     def period(self) -> tuple[str, str] | None:
-        """Return the earliest start and latest end of the items' periods as UTC texts, or None."""
+        """Return the first start and last end of the items' periods (UTC); None without items."""
         found = self.found.period
         return None if found is None else (time_text(found[0]), time_text(found[1]))
 

@@ -103,8 +103,8 @@ def _compare_key(
 ) -> None:
     """Add the key to `found` if workers or read model differ from the key's facts.
 
-    A key without facts may be missing in workers and read model. A key with facts may not, even
-    if the facts add up to zero.
+    A key without facts may be missing in workers and read model. A key with facts must be in both,
+    even if its facts add up to zero.
     """
     absent = None if has_facts else _NOTHING
     sides = {"workers": worker or absent, "read_model": shown or absent}

@@ -10,8 +10,9 @@ each of them the SQL sums use the row's image at the cut in place of the row in 
    partition has a heartbeat whose transaction began after the second snapshot. One connector task
    emits in commit order, so every record that the second snapshot sees has arrived by then.
 3. The second snapshot may see the change of a record after the cut. Then the sums use the image
-   before that change. It may not yet see the change of a record before the cut, because the
-   transaction is still ending. Then the sums use the image after that change.
+   before that change. Conversely, the change of a record before the cut may still be invisible to
+   the second snapshot, because the transaction is still ending. Then the sums use the image after
+   that change.
 """
 
 import time

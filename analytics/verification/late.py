@@ -54,7 +54,7 @@ def late_contributions(
     cut: Cut,
     more: Iterable[Late] = (),
 ) -> list[Contribution]:
-    """Return one contribution for each image before the cut that came too late for its window.
+    """Return the contribution of each image that came too late for its window, up to the cut.
 
     `more` are late records that the read model doesn't have yet.
     """

@@ -206,7 +206,7 @@ def _last_applied(record: Record, row: Row, refused: Refused) -> str | None:
 
     This is the record's before-image. But if the record that wrote this before-image was refused,
     too, the result is the same as for that record. `refused` has the result for each refused
-    record, by the row and write time of its after-image. This call adds its own result.
+    record, by the row and write time of its after-image. This call adds the result for `record`.
     """
     before, after = record.before, record.after
     applied = _before(record)

@@ -131,8 +131,9 @@ def measured_rate(runs: Path, engine: str) -> Rate | None:
 def refuse_unpublishable(manifest: Manifest, plan: Plan, change: Change) -> None:
     """Raise `NotPublishableLater` if a run of this change could not be published.
 
-    A run of this code's own rules needs no publication. Such a run is refused only if these rules
-    give other results than those recorded for their revision.
+    A run of this code's own rules needs no publication, because the stack's workers have these
+    rules already. So it is refused only if these rules give other results than those recorded for
+    their revision.
     """
     if change.is_own:
         problems = tuple(filter(None, [change.unnumbered()]))

@@ -83,7 +83,7 @@ def write_overlay_tree(
     """
     _refuse_base(base)
     trees.mkdir(parents=True, exist_ok=True)
-    # Two commands at once would choose the same number.
+    # Without the lock, two commands at once could choose the same number.
     with in_turn(trees.with_name(f"{trees.name}.lock")):
         return _overlay_tree(trees, overlay, base, revision)
 

@@ -17,7 +17,7 @@ _INCOMPARABLE: Final = 2  # exit code; 1 means that the runs differ
 
 
 class NotComparable(Damage, ValueError):
-    """A run is unfinished or damaged, or the two runs read different records."""
+    """The sides can't be compared, for example because a run is damaged or the records differ."""
 
     exit_code = _INCOMPARABLE
 

@@ -1,4 +1,4 @@
-"""Return the reason of a difference as one code, by which reports group differences. No I/O."""
+"""The reason of a difference as one code, by which reports group differences. No I/O."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -45,8 +45,8 @@ def _differing(pair: Pair) -> Iterator[str]:
     """Yield the names of the values that differ between two needs at the first differing record.
 
     If only one of the needs has a revision there, compare the last open revisions of both. Yield
-    the terms that depend on the rules, then the columns, then the terms in `_SHELF`. Yield the
-    terms in `_SHELF` only if the same record caused both revisions.
+    the terms that depend on the rules, then `supplier` and `flags`. If the same record caused both
+    revisions, finally yield the terms in `_SHELF`.
     """
     ours, theirs = pair.at_first
     if ours is None or theirs is None:

@@ -1,9 +1,9 @@
 """Compare the decisions that the live workers published with those of a run, without recomputing.
 
-The comparison is at the end offsets of the run. The workers must have passed these offsets. A
-key's newest published decision was also valid at the end offset of the key's partition if a record
-before this offset caused it. Keys with a later decision are left out and counted, because the
-topics don't keep their earlier decisions.
+The comparison is at the end offsets of the run. The workers must have passed these offsets. If a
+record before the end offset caused a key's newest published decision, this decision was also valid
+at the end offset. Keys with a later decision are left out and counted, because the topics don't
+keep their earlier decisions.
 """
 
 from collections.abc import Iterator
