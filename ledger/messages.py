@@ -97,8 +97,8 @@ class Counted(Message):
 def as_message(text: str) -> Message:
     """Return a text as a `Message`.
 
-    If a value of a `Message` is a `Message` itself, `translated` translates the value too. A value
-    that is a plain text stays in English.
+    Use this for a value of another `Message`: `translated` translates the values that are messages,
+    and leaves plain texts in English.
     """
     return text if isinstance(text, Message) else Message(text.replace("%", "%%"))
 

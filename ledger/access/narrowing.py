@@ -91,8 +91,8 @@ _NAMED: Final = re.compile(
 )
 
 
-# Postgres also finds a relation that a query names without its schema, through the search path of
-# the pages' role. `narrowed` refuses such a query, because its rows wouldn't be limited to stores.
+# If a query names a table without its schema, Postgres finds the table through the search path.
+# `narrowed` refuses such a query, because its rows wouldn't be limited to stores.
 _BARE_NAMES: Final = frozenset(name.partition(".")[2] for name in (*COMPANY, *CONDITIONS))
 _BARE: Final = re.compile(r"(?<!DISTINCT )\b(?:FROM|JOIN)\s+(?P<name>[a-z_]\w*)\b(?!\s*[.(])")
 

@@ -22,7 +22,7 @@ from django.db import connection
 
 from ledger.messages import Message, gettext_noop
 
-if TYPE_CHECKING:  # this module is imported before Django is set up, and models can't be
+if TYPE_CHECKING:  # models can't be imported before Django is set up
     from django.contrib.auth.models import AnonymousUser, User
 
 T = TypeVar("T")

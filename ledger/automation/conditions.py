@@ -284,7 +284,7 @@ HAVING count(*) >= CASE WHEN EXISTS (
 
 # The silent hours of a location are the complete hours since its last sale line, at most the newest
 # 24. The query counts the sale lines in the same hours of each of the seven days before. The task
-# opens if there are 49 lines or more, an average of 7 lines a day.
+# opens if the seven days together have at least 49 such lines, an average of 7 a day.
 STALE_SOURCE: Final = """
 SELECT last.location AS subject, NULL AS inv_key, last.location, NULL AS sku,
     jsonb_build_object(

@@ -83,9 +83,9 @@ class Candidate(NamedTuple):
 def why_not(candidate: Candidate, *, now_us: int, as_of_us: int | None) -> str | None:
     """Return the first condition that fails, as a clause for people, or None if all are met.
 
-    A price that fails a condition waits for a person. `now_us` and `as_of_us` are microseconds
-    since 1970 UTC. `as_of_us` is the as-of time of the key's partition in the read model, None if
-    unknown.
+    While a condition fails, the job doesn't approve the proposal. `now_us` and `as_of_us` are
+    microseconds since 1970 UTC. `as_of_us` is the as-of time of the key's partition in the read
+    model, None if unknown.
     """
     change = abs(candidate.new_minor - candidate.old_minor) * 1000
     lowest = floor_minor(candidate.cost_minor, candidate.margin_permille, candidate.tax_bp)

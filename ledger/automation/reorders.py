@@ -25,8 +25,8 @@ def approve_due(*, limit: int = MOST_A_CALL) -> int:
 
     A need is a proposed reorder of one item. A group is all needs of one supplier and location that
     meet every condition. Only complete groups are ordered, because a part of a group could be below
-    the supplier's minimum. At most `limit` needs are ordered; only the first group may have more,
-    up to 500.
+    the supplier's minimum. At most `limit` needs are ordered, but the first group is ordered even
+    if it is larger. Of a group with more than 500 needs, one call orders 500.
     """
     # Check without locks first: most calls find nothing, and locks would block other transactions.
     if not _due(limit):

@@ -98,8 +98,8 @@ INSERT INTO app.inbox_mark (name, value) SELECT 'sale_line', max(id) FROM batch 
 ON CONFLICT (name) DO UPDATE SET value = excluded.value
 """
 
-# Selects an open task `phantom_suspect` that a later count of the item has refuted, because the
-# count found units. One transaction clears several of these tasks, in the order of their keys.
+# Selects the first open task `phantom_suspect`, by key, that a later count of the item has refuted:
+# the count found units. One transaction clears several such tasks, one after the other by key.
 # Approvals lock items in the same order, so the transactions can't deadlock.
 _FALSE_ALARMS: Final = """
 SELECT t.id, s.location, s.sku, i.phantom_lambda_micro, found.units

@@ -161,7 +161,7 @@ def _planned(text: str, *, lock: str) -> CodePlan:
 
 
 def _bad_row(row: CodeRow, rule: str) -> BadCodeRow:
-    """Return `row` as a `BadCodeRow`, because it conflicts with other rows.
+    """Return a row that is valid by itself as a `BadCodeRow`, because it breaks `rule`.
 
     The text for people is only `rule`, without a field's name, because no single field is wrong.
     """

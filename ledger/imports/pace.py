@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 
 class Pace:
-    """A rate limiter for `per_second` items per second, counted from its creation.
+    """A limiter to `per_second` items per second; the start is the time of its creation.
 
     With `per_second` None there is no limit. Tests pass a `clock` and a `sleep` (both in seconds)
     of their own.

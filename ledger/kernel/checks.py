@@ -159,7 +159,7 @@ def named_policies(rows: Sequence[Mapping[str, object]]) -> Iterator[None]:
 
 
 def policy_problem(row: Mapping[str, object]) -> ServiceError | None:
-    """Return a `ServiceError` for a policy's first value that workers reject, or None."""
+    """Return a `ServiceError` for the first value that workers would reject, or None."""
     # Times have no policy limit, and the validation expects them in microseconds.
     plain = {name: None if isinstance(value, datetime) else value for name, value in row.items()}
     for name, value in plain.items():

@@ -12,7 +12,7 @@ from django.db import connection
 from ledger.access.narrowing import scoped
 
 T = TypeVar("T")
-# Postgres' type number of jsonb. Django returns jsonb as text, which only its own fields parse.
+# Postgres' type number of jsonb. Django returns jsonb as text; only its model fields parse it.
 _JSONB: Final = 3802
 
 Parameters = Mapping[str, Any]

@@ -2,7 +2,7 @@
 
 Roles belong to the whole Postgres server, so the supervisor (with Docker, the container `setup`)
 creates them with their passwords. This migration creates a missing role without a login, so that
-the grants below also work on a server that neither has prepared.
+the grants below also work on a server without these roles.
 """
 
 from django.db import migrations

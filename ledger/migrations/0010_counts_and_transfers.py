@@ -104,8 +104,8 @@ GRANT SELECT, INSERT, UPDATE ON app.count_sheet, app.count_entry, app.adjustment
 GRANT SELECT ON app.count_sheet, app.count_entry, app.adjustment_request TO app_ro;
 """
 
-# `expected_at` returns the units expected by a count (docs/domain.md 2.4): the last approved count
-# before it plus the movements since, up to the count's time (to the second). Of two counts in one
+# `expected_at` returns the expected units of a count (docs/domain.md 2.4): the last approved count
+# before it, plus the movements from then up to the count's second. Of two counts in one
 # second, the one with the lower id is earlier. A later migration creates the views that the
 # function reads; plpgsql looks them up when the function is called.
 FUNCTIONS = """

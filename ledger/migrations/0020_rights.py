@@ -46,8 +46,8 @@ APP: Final = {
         *("shipped_at", "received_at", "discrepancy_reason", "due_on", "recorded_by"),
     )
     + ", DELETE",
-    # A policy may change nearly all columns, so the right is for the table; a trigger protects id
-    # and key.
+    # Nearly all columns of a policy may change, so the right is for the table; a trigger protects
+    # id and key.
     "retail.item_location": "SELECT, INSERT, UPDATE",
     "retail.supplier": add_and_change(
         *("is_active", "email", "address", "minimum_order_minor", "order_days_mask"),

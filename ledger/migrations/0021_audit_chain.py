@@ -1,7 +1,7 @@
 """`action_chain`: each entry of the audit log with the hash of its predecessor (decision 0024).
 
 An entry gets its number (`place`) when its transaction commits, so numbers have no gaps and follow
-the order of the commits. A trigger gives the number under a lock. It is the last lock that a
+the order of the commits. A trigger gives the number under a lock. This lock is the last one that a
 transaction takes, so it can't cause a deadlock. Only the trigger writes into this table, with the
 owner's rights.
 """

@@ -1,8 +1,7 @@
 """A command id is for one command with fixed values (`ledger.kernel.idempotency`).
 
 `content` is the SHA-256 of the command's values in hexadecimal. It is NULL in rows of earlier
-versions. The role `app_rw` may insert rows into the table, and so the column. It may not change the
-column.
+versions. The role `app_rw` may insert rows with this column, but may not change the column.
 """
 
 from django.db import migrations

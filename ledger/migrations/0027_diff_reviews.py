@@ -1,10 +1,11 @@
 """Reviews of the difference between two logic revisions (decision 0037). Rows are only added.
 
 `diff_review` is one requested review: the digest of a difference, the two revisions, and the hash
-of the new one's rules (`code`). `diff_review_key` lists each key that differs. `diff_verdict` holds
-the verdicts on a review; the newest one is in force. `growth` is the number of unapproved keys that
-may also differ at the switch, because stock changes in between. Each verdict repeats the requester
-of its review, by a foreign key. So a constraint can refuse an approval by the same person.
+of the new revision's rules (`code`). `diff_review_key` lists each key that differs. `diff_verdict`
+holds the verdicts on a review; the newest one is in force. `growth` is the number of unapproved
+keys that may also differ at the switch, because stock changes in between. `diff_verdict` repeats
+the requester of the review, and a foreign key keeps both equal. So a constraint can refuse an
+approval by the requester.
 """
 
 from django.db import migrations

@@ -6,8 +6,9 @@ needs `confirmed_by`, another person, before it starts. `exit_code` is that of t
 command was interrupted, `finished_at` is set and `exit_code` is NULL. `result` is the JSON that the
 command printed, with its order of columns, and without the rows of a comparison.
 
-`history_difference` has these rows, ranked as `backfill diff` ranks them, 1 first. `detail` has all
-columns of a row. `history_snapshot` is one row: archive and runs, as `backfill status` prints them.
+`history_difference` has the rows of comparisons, ranked as by `backfill diff`, 1 first. `detail`
+has all columns of a row. `history_snapshot` is one row: archive and runs, as `backfill status`
+prints them.
 """
 
 from django.db import migrations

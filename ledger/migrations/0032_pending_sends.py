@@ -1,9 +1,9 @@
 """Sends that wait for ten seconds, so that a buyer can undo them (decision 0045).
 
-A row of `pending_send` is one command of a person: needs to approve and send, or draft orders to
-send. The automation executes it after `due_at`. Each item has the values that the page showed,
-and its outcome: the order that was sent, or the reason why none was sent. While `is_waiting`, a
-need or order can't be part of another send.
+A row of `pending_send` is one command of a person: to approve and send needs, or to send draft
+orders. The automation executes the command after `due_at`. Each item has the values that the page
+showed, and its outcome: the order that was sent, or the reason why none was sent. While
+`is_waiting`, a need or order can't be part of another send.
 """
 
 from django.db import migrations

@@ -2,9 +2,9 @@
 
 `webhook` is one address of an account. `secret` and `former_secret` are encrypted by the processes
 that sign (`ledger/kernel/encryption.py`). Until `former_until`, messages have a signature by each
-of the two. `after_id` is the id of the last decision event that the sender has looked at for this
-webhook. A webhook is `stopped` by a person, or by the sender with a reason. A deleted one keeps its
-row without secrets, for the audit log.
+secret. `after_id` is the id of the last decision event that the sender has looked at for this
+webhook. A webhook is `stopped` by a person, or by the sender with a reason. A deleted webhook keeps
+its row without secrets, for the audit log.
 
 `webhook_message` has the messages that wait for their delivery, and those that were given up
 (`dead`). A delivered message is deleted. The sender locks the row while it sends. Messages of one

@@ -89,8 +89,8 @@ def confirm_order_line(
     then has no open units, it is closed.
 
     Raises:
-        ServiceError: fewer units than were received or cancelled already, or more than were ordered
-            without `beyond_order_allowed`, or 0 units without `closing_allowed`.
+        ServiceError: fewer units than received plus cancelled ones. Without `beyond_order_allowed`,
+            more than the ordered units; without `closing_allowed`, 0 units.
         Conflict: the line has changed since it was shown, or its status forbids the action.
     """
     units = checks.integer("confirmed_units", command.confirmed_units)
@@ -193,10 +193,10 @@ def move_due_date(
 
 
 def _due_day(line: OrderLine, due_on: date | None) -> date | None:
-    """Return `due_on` if the line allows it, or None for no change.
+    """Return `due_on` after a check against the line; None means no change of the due day.
 
-    Raise `ServiceError` if the line is a draft and the day is past, or if the line was ordered
-    after the day.
+    Raise `ServiceError` for a past due day of a draft. For any other line, raise it for a due day
+    before the day of the order.
     """
     if due_on is None:
         return None

@@ -109,8 +109,8 @@ def send_order(
     its lead time, unless the lead time is 0.
 
     Raises:
-        ServiceError: no draft line, an inactive supplier, a due day that is past, or a value below
-            the supplier's minimum without `below_minimum_allowed`.
+        ServiceError: no draft line, an inactive supplier, a due day that is past, or, unless
+            `below_minimum_allowed`, a value below the supplier's minimum.
         Conflict: the order was sent already, or has changed since `shown_version`.
     """
 
@@ -177,7 +177,7 @@ def _sendable(
 
 
 def _locked_drafts(order_ref: str, shown_version: str | None) -> Sequence[OrderLine]:
-    """Return the draft lines of an order, locked with the order's row.
+    """Lock the row and the draft lines of an order; return the lines.
 
     Raise `Conflict` if the lines have changed since `shown_version`, or were sent already.
     """

@@ -254,7 +254,7 @@ def roll_back_price(
     actor: str | None = None,
     command_id: UUID | None = None,
 ) -> int:
-    """Undo the newest price of an item: write the previous price and step again.
+    """Undo the newest price of an item: write the price and step before it as a new row.
 
     Return the id of the new row.
 
@@ -327,7 +327,7 @@ def _predecessor(item: LockedItem, newest: TimelineRow | None) -> PriceStep:
 def price_before(item: LockedItem, row: TimelineRow) -> PriceStep | None:
     """Return price and step before `row`, or the regular price if no row precedes it.
 
-    Return None if the item has no regular price either, or if `row` is its initial price.
+    If no row precedes it, return None for an initial price, or for an item without a regular price.
     """
     before = step_before(item.inv_key, row)
     if before is None and row.kind != "initial" and item.regular_minor is not None:

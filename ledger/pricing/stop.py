@@ -89,7 +89,7 @@ def refuse_while_killed() -> None:
 
 
 def _roll_back_scheduled(actor: str | None) -> tuple[int, list[str]]:
-    """Replace each scheduled rule-made price by the price before it or, if higher, by the floor.
+    """Replace each scheduled rule-made price by the price before it, but at least by the floor.
 
     The new row has the start of the replaced price. A scheduled price stays if `price_before` finds
     no price before it, or if the floor is above `MOST_PRICE`. Return the number of replaced prices,

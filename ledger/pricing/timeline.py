@@ -1,6 +1,6 @@
 """Rows of an item's timeline of prices (`retail.price_change`).
 
-These queries take no lock, because every writer of prices has locked the item.
+These queries take no lock. A service that writes a price locks the item before it calls them.
 """
 
 from dataclasses import dataclass

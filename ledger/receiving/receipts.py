@@ -59,8 +59,8 @@ def receive_order(
     """Receive 1 to 500 lines of a delivery in one transaction; return the receipts' ids in order.
 
     If one line is refused, nothing is written. Each line follows the rules of `receive_shipment`.
-    Several receipts of one order line have the same `shown_open_units`: the open units before the
-    delivery.
+    If one order line has several receipts, give all of them the same `shown_open_units`: the open
+    units before the delivery.
     """
     if not 1 <= len(receipts) <= MOST_LINES:
         refuse(
@@ -197,7 +197,7 @@ def _own_fresh_receipt(
 
 @dataclass(frozen=True, slots=True)
 class _ExtraUnits:
-    """A receipt with more units than the order line had open when the receipt was written."""
+    """A receipt with more arrived units than count towards the order; `units` is the difference."""
 
     id: int
     units: int

@@ -35,7 +35,7 @@ PASSING: Final = frozenset(
 
 
 class Reason(NamedTuple):
-    """A reason why a need waits for a person: a code for programs, a clause for people."""
+    """A reason why the job doesn't order a need: a code for programs, a clause for people."""
 
     code: str
     text: str
@@ -47,7 +47,7 @@ class Case:
 
     `*_us` are durations in microseconds; an age is None if it is unknown. `weekday` is 0 on Monday,
     in UTC. `requested_units` is the need's quantity in the newest stock figures (the read model).
-    It is None if these figures have no need of the item, or a different one.
+    It is None if the item has no need in these figures, or a need with another id.
     """
 
     reorder_id: str
@@ -158,9 +158,9 @@ def _freshness(case: Case) -> Iterable[Reason | None]:
 def reasons_to_wait(cases: Iterable[Case]) -> dict[str, tuple[Reason, ...]]:
     """Return the reasons to wait by reorder id; a need without reasons is ordered automatically.
 
-    `cases` must contain all needs of each group (supplier and location). For each group, add up the
-    values of the needs that have no reason of their own. If the sum is below the supplier's
-    minimum, these needs get the reason `below_minimum`.
+    For each group (supplier and location), add up the values of the needs that have no reason of
+    their own. If the sum is below the supplier's minimum, these needs get the reason
+    `below_minimum`. So `cases` must contain all needs of a group that have no reason of their own.
     """
     found = {case.reorder_id: (case, own_reasons(case)) for case in cases}
     reached: dict[tuple[str | None, str], int] = defaultdict(int)
@@ -225,9 +225,9 @@ def cases_that_policy_allows() -> list[Case]:
 
 
 def why_not(reorder_ids: Iterable[str]) -> dict[str, tuple[Reason, ...]]:
-    """Return, by reorder id, the reasons why needs wait for a person.
+    """Return, by reorder id, the reasons why the job doesn't order a need; () if there is none.
 
-    Needs that are not open are left out.
+    Needs on which nobody may decide now, for example closed ones, are left out.
     """
     wanted = list(reorder_ids)
     if not wanted:

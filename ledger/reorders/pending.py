@@ -247,7 +247,7 @@ def _announce(
 
 
 def _taken(items: Sequence[_Item]) -> dict[str, str | None]:
-    """Map each need or order that is in another waiting send to the person who made that send.
+    """Return {need or order in another waiting send: the person who made that send}.
 
     The caller has locked these needs or orders, so no other send can add one of them meanwhile.
     """
@@ -263,7 +263,7 @@ def _taken(items: Sequence[_Item]) -> dict[str, str | None]:
 
 
 def _by_order(item: _Item) -> tuple[str, str, str]:
-    """Return a sort key for the lock order of approvals, which prevents deadlocks."""
+    """Return a sort key: orders are locked as approvals lock them, which prevents deadlocks."""
     return item.supplier, item.location, item.subject
 
 

@@ -37,9 +37,9 @@ from ledger.reorders.approvals import (
 )
 from ledger.reorders.pending import refusal_reason
 
-# A hold is the time after a rejection or a short order in which the rules open no new need of the
-# item (docs/domain.md 5.3). During the hold, the state of the item's episode is a key of this
-# mapping. The value is the status of the closed need that caused the hold.
+# After a rejection or an order of too few units, the item has a hold: the rules open no new need
+# (docs/domain.md 5.3). This mapping has the state of the item's episode during the hold, and the
+# status of the closed need that caused the hold.
 HELD_AFTER: Final = {"held-rejected": "rejected", "held-short": "accepted"}
 
 

@@ -85,7 +85,7 @@ def may_execute() -> bool:
 
 
 def fail_interrupted() -> int:
-    """Record as failed the requests whose executing process has ended; return their number.
+    """Record a failure for requests whose executing process has ended; return their number.
 
     Call `may_execute` first: only the session with the lock may end requests.
     """

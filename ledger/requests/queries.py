@@ -50,7 +50,8 @@ _SNAPSHOT: Final = "SELECT at, document::text AS document FROM app.history_snaps
 class Request:
     """A request of the analyst desk for a command.
 
-    `arguments` is JSON. `exit_code` is the exit code of the command, None before its end.
+    `arguments` is JSON. `exit_code` is the exit code of the command. It is None before the end of
+    the command, and after an interruption.
     """
 
     id: int
@@ -111,7 +112,7 @@ def request_with(number: int) -> Request | None:
 
 
 def newest_requests(kinds: list[str], most: int) -> list[Request]:
-    """Return the newest requests of these kinds, newest first."""
+    """Return the newest `most` requests of these kinds, newest first."""
     return read_all(Request, _NEWEST, kinds, most)
 
 

@@ -87,7 +87,8 @@ def confirm_request(number: int, *, actor: str, command_id: UUID | None = None) 
     """Confirm a request that needs a second person, so that it may run.
 
     Raises:
-        ServiceError: the person is no operator or made the request, or it needs no confirmation.
+        ServiceError: the person is no operator or made the request. Or the request needs no
+            confirmation.
         Conflict: the request was confirmed, cancelled or started already, or doesn't exist.
     """
     require_role(actor, {OPERATOR})

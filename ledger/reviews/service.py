@@ -118,8 +118,9 @@ def decide_review(
 
     Raises:
         ServiceError: the person may not decide, or would approve a review that they requested.
-        Conflict: the review is decided already. An approval is also refused while another review
-            of the same logic revision, for rules with another hash, is waiting or approved.
+        Conflict: the review is approved or rejected already. An approval is also refused while
+            another review of the same logic revision, for rules with another hash, is waiting or
+            approved.
     """
     require_role(actor, REVIEWERS)
     if decision.verdict == APPROVED and actor == review.requested_by:

@@ -1,7 +1,7 @@
 """One HTTP POST to a receiver, within limits of time and size.
 
-This module uses `http.client`, which follows no redirects and reads no proxy variables. It also
-accepts a connection that this module has opened to a checked IP address.
+This module uses `http.client`, which follows no redirects and reads no proxy variables.
+`http.client` can also send over a connection that this module has opened to a checked IP address.
 
 Connecting takes at most `timeout_s`. Sending and receiving together take at most `timeout_s` more,
 even if the receiver answers slowly. The lookup of the host's name has the time limit of this

@@ -44,7 +44,7 @@ SELECT w.id, w.person_id, u.username AS owner, w.status FROM app.webhook w
 JOIN app.auth_user u ON u.id = w.person_id
 WHERE w.id = %s AND w.status <> 'deleted' AND (%s::int IS NULL OR w.person_id = %s) FOR UPDATE OF w
 """
-# A second rotation replaces `former_secret`, so from then on the first secret isn't valid any more.
+# The previous secret becomes `former_secret`. The secret before it isn't valid from then on.
 # `kept` is the former secret, NULL if it can't be decrypted and so can't sign messages.
 _ROTATE: Final = """
 UPDATE app.webhook SET secret = %s, former_secret = former.kept,

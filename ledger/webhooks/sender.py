@@ -48,11 +48,11 @@ WHERE w.id = m.webhook_id AND (w.status = 'deleted'
     OR (m.status = 'dead' AND m.failed_at < clock_timestamp() - interval '90 days'))
 """
 # A message waits until the earlier messages of its ordering key are delivered or dead. Each earlier
-# message may fail for 19 hours before it is dead, so a message could wait for months. After some
-# days, this statement makes a message without an attempt dead. The days begin at `due_at`: the time
-# at which the message was queued, a person sent it again, or its webhook was resumed. There is a
-# second condition: an earlier message failed after the end of these days. So if no sender ran for
-# days, the earlier message gets another attempt before this message is made dead.
+# message may fail for 19 hours before it is dead, so a message could wait for months. This
+# statement gives up a message that has waited `WEBHOOK_WAIT_DAYS` days without an attempt. The days
+# begin at `due_at`: the time at which the message was queued, a person sent it again, or its
+# webhook was resumed. In addition, an earlier message must have failed after these days. So if no
+# sender ran for days, the earlier message gets another attempt before this message is given up.
 _EXPIRE: Final = """
 UPDATE app.webhook_message m SET status = 'dead', failed_at = clock_timestamp(), problem = %s
 FROM app.webhook w WHERE w.id = m.webhook_id AND w.status = 'active' AND m.status = 'waiting'
@@ -106,7 +106,7 @@ def end_revoked() -> int:
 
 
 def expire_waiting() -> int:
-    """Make messages dead that have waited too long behind failed ones; return their number.
+    """Give up messages that have waited too long behind failed ones; return their number.
 
     The limit is `WEBHOOK_WAIT_DAYS`. Messages of stopped webhooks don't expire.
     """
