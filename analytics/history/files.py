@@ -9,6 +9,7 @@ continues with the next partition, and a repeated one writes nothing.
 import json
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -96,12 +97,14 @@ class TableFile:
         self._temporary = self._path.with_name(_TEMPORARY)
         self._waiting = [table.schema.empty_table()]
         self._waiting_rows = 0
-        self._writer = pq.ParquetWriter(
-            self._temporary,
-            table.schema,
-            compression="zstd",
-            write_statistics=[name for name in table.names if name not in _WITHOUT_STATISTICS],
-        )
+        counted = [name for name in table.names if name not in _WITHOUT_STATISTICS]
+        try:
+            self._writer = pq.ParquetWriter(
+                self._temporary, table.schema, compression="zstd", write_statistics=counted
+            )
+        except OSError:  # a full disk
+            self._temporary.unlink(missing_ok=True)
+            raise
 
     def write(self, rows: Any) -> None:  # noqa: ANN401 -- pyarrow ships no types
         """Add the rows of an Arrow table."""
@@ -120,8 +123,9 @@ class TableFile:
         self._temporary.replace(self._path)
 
     def abandon(self) -> None:
-        """Delete the unfinished file."""
-        self._writer.close()
+        """Delete the unfinished file. Ignore errors of its end, for example on a full disk."""
+        with suppress(OSError, pa.ArrowException):
+            self._writer.close()
         self._temporary.unlink(missing_ok=True)
 
     def _flush(self) -> None:

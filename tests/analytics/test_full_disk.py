@@ -18,11 +18,13 @@ from analytics.backfill.run import execute
 from analytics.digest import from_hex, total
 from analytics.engines import local
 from analytics.engines.failure import EngineFailed, failed
+from analytics.history.opened import Request, open_history
 from analytics.simulation.groups import Group
 from analytics.simulation.outcome import Outcome
 from analytics.simulation.parts import PartWriter
 from analytics.simulation.placed_orders import Simulated
 from tests.analytics.histories import PARTITIONS, archived, feed, generate
+from tests.analytics.history_homes import a_small_home
 from tests.analytics.two_runs import _run_here
 from tests.small_disk import mounted
 
@@ -103,6 +105,20 @@ def test_an_engine_on_a_full_disk_ends_with_one_message(
     assert "Traceback" not in printed.out + printed.err
     filler.unlink()
     assert execute(plan, disk / "runs").digest == known.digest
+
+
+# 2 pages are too few to begin a file. With 24 or 44, the end of an unfinished file finds no space.
+@pytest.mark.parametrize("free_pages", [2, 24, 44])
+def test_history_tables_on_a_full_disk_leave_no_unfinished_file(
+    disk: Path, free_pages: int
+) -> None:
+    home = a_small_home(disk)
+    fill(disk, but=free_pages * PAGE)
+
+    with pytest.raises(OSError, match="No space left on device"):
+        open_history(home.settings, Request())
+
+    assert not list(disk.rglob("*.tmp"))
 
 
 def test_an_archiver_on_a_disk_that_fills_up_archives_each_record_once(
