@@ -97,7 +97,7 @@ def _screen(pages: int) -> "Screen | None":
     If the browser or the demo is missing, print the reason and return None.
     """
     from bench.screen import Screen  # noqa: PLC0415 -- only this command needs it
-    from deploy.stack.proof import PERSON, logins  # noqa: PLC0415 -- loads a web client
+    from deploy.stack.proof import PERSON, logins, page_url  # noqa: PLC0415 -- loads a web client
 
     home = Home(default_home())
     # Prefer the browser that people use. The earlier figures are from it, too.
@@ -107,5 +107,4 @@ def _screen(pages: int) -> "Screen | None":
             "screens are not measured: this needs Chromium, playwright and the demo's logins"
         )
         return None
-    url = read_runtime(home).services["web"].url or ""
-    return Screen(url, PERSON, logins(home)[PERSON], chromium, pages)
+    return Screen(page_url(home), PERSON, logins(home)[PERSON], chromium, pages)

@@ -123,7 +123,10 @@ def up(
 
 def _refuse_start_options(home: Home, current: Runtime, options: Options) -> None:
     """Raise `StackError` if `options` request a service or demo data that a running stack lacks."""
-    lacking = sorted({*options.only} - {*STEPS} - current.services.keys())
+    wanted = {*options.only} - {*STEPS}
+    if options.seed_data == "demo" and not options.only:
+        wanted.add("web")  # the logins that a demo prints are for its pages
+    lacking = sorted(wanted - current.services.keys())
     lacking += ["the demo retailer"] if options.seed_data == "demo" and not home.has_demo() else []
     if lacking:
         again = f"inventory up --detach --seed-data {options.seed_data}"
@@ -168,8 +171,7 @@ def demo() -> None:
     up(detach=True, workers=2, seed_data="demo", only="")
     home = _home()
     output.console.print(f" ✔ {proof.prove(home)}")
-    url = read_runtime(home).services["web"].url
-    output.console.print(f"\n   Pages      {url}")
+    output.console.print(f"\n   Pages      {proof.page_url(home)}")
     for name, password in proof.logins(home).items():
         output.console.print(f"   login      {name} · {password}")
     output.console.print("   Try        .venv/bin/inventory status · doctor · verify · down")

@@ -3,7 +3,7 @@
 The broker has the committed offsets of the workers, and the read model those of the sinks. The end
 offset minus the committed offset is not the lag: transactions leave markers, which have offsets but
 which consumers never receive. So if the two offsets of a partition differ, this module reads the
-partition from its committed offset. Only a partition that returns a record counts as behind.
+partition from its committed offset. A partition that returns no record up to its end isn't behind.
 """
 
 import time
@@ -17,6 +17,8 @@ from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
 from cdc.contracts.topics import APP_ID, PARTITIONS, STOCK_EVENTS
 
 _TIMEOUT_S: Final = 5.0
+_END_OF_PARTITION: Final = KafkaError._PARTITION_EOF  # noqa: SLF001 -- librdkafka's public code
+_READ_S: Final = 5.0  # time to read the first record of every partition
 Place = tuple[str, int]
 
 
@@ -61,7 +63,8 @@ def sink_positions(database_url: str) -> dict[str, dict[Place, int]]:
 def lag_of(bootstrap: str, positions: Mapping[Place, int]) -> Lag:
     """Return the lag of one reader. `positions` has its next offset by topic and partition.
 
-    The records are summed over the partitions. The seconds are those of the oldest record.
+    The records are summed over the partitions. The seconds are those of the oldest record that was
+    read.
     """
     consumer = Consumer(
         {
@@ -76,8 +79,8 @@ def lag_of(bootstrap: str, positions: Mapping[Place, int]) -> Lag:
     )
     try:
         behind = _behind(consumer, positions)
-        waiting = _first_records(consumer, behind, positions)
-        records = sum(behind[(message.topic(), message.partition())] for message in waiting)
+        waiting, empty = _first_records(consumer, behind, positions)
+        records = sum(count for place, count in behind.items() if place not in empty)
         return Lag(records, _oldest_age(waiting))
     finally:
         consumer.close()
@@ -94,16 +97,17 @@ def _behind(consumer: Consumer, positions: Mapping[Place, int]) -> dict[Place, i
 
 def _first_records(
     consumer: Consumer, behind: Mapping[Place, int], positions: Mapping[Place, int]
-) -> list[Message]:
-    """Return the first record of each partition in `behind`, from the offset in `positions` on.
+) -> tuple[list[Message], set[Place]]:
+    """Return the first record of each partition in `behind`, and the partitions without a record.
 
-    The list has no entry for a partition that returns no record within 5 s.
+    Each partition is read from its offset in `positions` on. A partition whose first record doesn't
+    arrive within `_READ_S` is in neither result: it may have records.
     """
     consumer.assign([TopicPartition(*place, positions[place]) for place in behind])
     found: dict[Place, Message] = {}
-    done: set[Place] = set()
-    deadline = time.monotonic() + _TIMEOUT_S
-    while len(done) < len(behind) and time.monotonic() < deadline:
+    empty: set[Place] = set()
+    deadline = time.monotonic() + _READ_S
+    while len(found) + len(empty) < len(behind) and time.monotonic() < deadline:
         message = consumer.poll(0.2)
         if message is None:
             continue
@@ -111,10 +115,9 @@ def _first_records(
         error = message.error()
         if error is None:
             found.setdefault(place, message)
-        elif error.code() != KafkaError._PARTITION_EOF:  # noqa: SLF001 -- librdkafka's public code
-            continue
-        done.add(place)
-    return list(found.values())
+        elif error.code() == _END_OF_PARTITION and place not in found:
+            empty.add(place)
+    return list(found.values()), empty
 
 
 def _oldest_age(messages: Iterable[Message]) -> float:

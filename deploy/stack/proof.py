@@ -79,15 +79,25 @@ def logins(home: Home) -> dict[str, str]:
     return found
 
 
+def page_url(home: Home) -> str:
+    """Return the URL of the running stack's pages; raise `StackError` if it has no service web."""
+    web = read_runtime(home).services.get("web")
+    if web is None or not web.url:
+        message = "the running stack has no service web: it was started with --only"
+        raise StackError(message, repair="inventory down && inventory demo")
+    return web.url
+
+
 def prove(home: Home) -> Proof:
     """Sell one unit and wait for the change on the page's stream. Return the observed sale.
 
     Raises:
-        StackError: the read model lags, the login failed, or no sale changed a number by 1 in time.
+        StackError: the stack has no service web, the read model lags, the login failed, or no sale
+            changed a number by 1 in time.
     """
     connect_django(home)
     _await_present()
-    url = read_runtime(home).services["web"].url or ""
+    url = page_url(home)
     with httpx.Client(
         base_url=url, timeout=_TIMEOUT_S, follow_redirects=True, trust_env=False
     ) as browser:

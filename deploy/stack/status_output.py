@@ -50,5 +50,5 @@ def _history(name: str, service: dict[str, Any]) -> Iterator[str]:
     if service["last_exit"] is not None:
         yield f"earlier: {name} ended with exit code {service['last_exit']}"
     if service["last_repair"]:
-        times, last = service["repairs"], service["last_repair"]
-        yield f"earlier: {name} repaired {times} times, last by {last}"
+        times = counted_text(service["repairs"], "time")
+        yield f"earlier: {name} repaired {times}; last step: {service['last_repair']}"

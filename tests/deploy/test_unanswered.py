@@ -19,6 +19,7 @@ from deploy.errors import StackError
 from deploy.stack import observe, processes, status
 from deploy.stack.home import Home
 from deploy.stack.processes import identify, wait_until
+from deploy.stack.proof import page_url
 from deploy.stack.runtime import (
     Runtime,
     ServiceRuntime,
@@ -68,6 +69,32 @@ def home(tmp_path, monkeypatch: pytest.MonkeyPatch) -> Home:
     write_environment(found, VARIABLES)
     write_runtime(found, runtime)
     return found
+
+
+def test_status_shows_repairs_and_a_failed_start(home, capsys) -> None:
+    runtime = read_runtime(home)
+    runtime.services["projector"].repairs = 1
+    runtime.services["projector"].last_repair = "SIGCONT: suspended"
+    runtime.services["worker-1"].last_repair = "start failed: No space left on device"
+    write_runtime(home, runtime)
+
+    show_status(status.collect(home, observe.observe(home)))
+    shown = " ".join(capsys.readouterr().out.split())
+
+    assert "earlier: projector repaired 1 time; last step: SIGCONT: suspended" in shown
+    assert "earlier: worker-1 repaired 0 times; last step: start failed: No space left" in shown
+
+
+def test_a_stack_without_pages_has_no_address_to_prove_a_sale(home) -> None:
+    assert page_url(home) == f"http://{NOBODY}"
+    runtime = read_runtime(home)
+    del runtime.services["web"]
+    write_runtime(home, runtime)
+
+    with pytest.raises(StackError, match="no service web") as refused:
+        page_url(home)
+
+    assert refused.value.repair == "inventory down && inventory demo"
 
 
 def test_status_reports_each_service_that_did_not_answer(home, capsys) -> None:

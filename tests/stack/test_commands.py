@@ -2,6 +2,10 @@
 
 import json
 
+import pytest
+
+from cdc.contracts.topics import STOCK_EVENTS
+from deploy.stack import lag
 from tests.stack.running import RunningStack
 
 
@@ -23,6 +27,20 @@ def test_status_shows_connector_lag_and_freshness(stack: RunningStack) -> None:
     assert "connector RUNNING" in shown
     assert "lag projector" in shown
     assert "freshness" in shown
+
+
+def test_lag_counts_a_partition_whose_first_record_does_not_arrive_in_time(
+    stack: RunningStack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = stack.settings
+    start = {(STOCK_EVENTS, number): 0 for number in range(settings.partitions)}
+    read = lag.lag_of(settings.kafka_bootstrap, start)
+
+    monkeypatch.setattr(lag, "_READ_S", 0.0)
+    unread = lag.lag_of(settings.kafka_bootstrap, start)
+
+    assert unread.records >= read.records > 0
+    assert unread.seconds == 0.0
 
 
 def test_logs_are_shown_by_service_and_all_together(stack: RunningStack) -> None:
