@@ -154,6 +154,37 @@ def test_order_list_applies_filters_and_ignores_malformed_parameters(
         assert client.get(f"/orders/?{odd}").status_code == 200
 
 
+@pytest.mark.parametrize(
+    "filters",
+    [Filters(text="S-1"), Filters(location="L"), Filters(supplier="ACME"), Filters(text="ALL")],
+)
+def test_a_filter_finds_an_order_in_the_view_that_all_its_lines_give(
+    ledger: psycopg.Connection, filters: Filters
+) -> None:
+    other: dict[str, Any] = {"sku": "S-2", "location": "M", "supplier": "OTHER"}
+    services.cancel_order_units(line_id=order(sku="S-1", order_ref="ALL-1"))
+    order(order_ref="ALL-1", **other)
+    order(sku="S-1", order_ref="ALL-2")
+    order(order_ref="ALL-2", status="draft", **other)
+    services.cancel_order_units(line_id=order(sku="S-1", order_ref="ALL-3"))
+    services.cancel_order_units(line_id=order(order_ref="ALL-3", **other))
+    order(order_ref="NONE", **other)
+
+    shown, counted = {}, {}
+    for view in ("draft", "open", "closed"):
+        of_view = replace(filters, view=view)
+        page = listing.order_page(of_view, Place(listing.NEWEST))
+        shown[view] = {row.order_ref: row.lines for row in page.rows}
+        counted[view] = (selectors.count_orders(of_view), listing.order_totals(of_view).rows)
+
+    assert shown == {
+        "draft": {"ALL-2": 2},
+        "open": {"ALL-1": 2, "ALL-2": 2},
+        "closed": {"ALL-3": 2},
+    }
+    assert counted == {"draft": (1, 1), "open": (2, 2), "closed": (1, 1)}
+
+
 def test_page_of_an_unknown_order_answers_404(ledger: psycopg.Connection) -> None:
     answer = person("buyer").get("/orders/order?ref=NONE")
 

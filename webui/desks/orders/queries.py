@@ -103,11 +103,13 @@ _NARROWED: Final = {
     " WHERE status <> 'closed' AND status <> 'draft')",
     "closed": "true",
 }
+# The condition of filters that filter nothing.
+_EVERY: Final = "true"
 
 
 def conditions(filters: Filters) -> tuple[str, dict[str, Any]]:
     """Return the SQL condition for lines that pass the filters, and its parameters."""
-    where, parameters = ["true"], dict[str, Any]()
+    where, parameters = [_EVERY], dict[str, Any]()
     if filters.location:
         where.append("l.location = %(location)s")
         parameters["location"] = filters.location
@@ -135,6 +137,20 @@ def orders(filters: Filters, *, before: int | None = None) -> list[OrderRow]:
     return select(sql, given | {"before": before}, OrderRow)
 
 
+def _lines_of_found(view: str, where: str) -> str:
+    """Return the SQL condition for every line of the orders of which one line fulfils `where`.
+
+    The view of an order depends on all its lines, so `where` may not remove any of them.
+    """
+    if where == _EVERY:
+        return _NARROWED[view]
+    # With an array, Postgres reads the found orders through their index. With IN, it joins the
+    # whole table.
+    return f"""l.order_ref = ANY (ARRAY (
+        SELECT DISTINCT l.order_ref FROM retail.purchase_order_line l
+        LEFT JOIN retail.product p ON p.code = l.sku WHERE {where} AND {_NARROWED[view]}))"""  # noqa: S608 -- constants of this module
+
+
 def orders_sql(view: str, where: str, rest: str) -> str:
     """Return SQL that selects the columns of `OrderRow` for the orders of a view.
 
@@ -144,8 +160,7 @@ def orders_sql(view: str, where: str, rest: str) -> str:
     return f"""
         WITH wanted AS (
             SELECT l.order_ref, max(l.id) AS last_id FROM retail.purchase_order_line l
-            LEFT JOIN retail.product p ON p.code = l.sku
-            WHERE {where} AND {_NARROWED[view]}
+            WHERE {_lines_of_found(view, where)}
             GROUP BY l.order_ref
             HAVING {_HAVING[view]} {rest}
         )
@@ -193,8 +208,8 @@ def counted_orders(filters: Filters) -> str:
     """
     where, _parameters = conditions(filters)
     return f"""SELECT count(*) FROM (
-        SELECT 1 FROM retail.purchase_order_line l LEFT JOIN retail.product p ON p.code = l.sku
-        WHERE {where} AND {_NARROWED[filters.view]}
+        SELECT 1 FROM retail.purchase_order_line l
+        WHERE {_lines_of_found(filters.view, where)}
         GROUP BY l.order_ref HAVING {_HAVING[filters.view]} LIMIT {MOST_COUNTED}) few"""  # noqa: S608 -- constants of this module
 
 
