@@ -282,6 +282,33 @@ def test_the_receiving_list_pages_through_every_order(ledger: psycopg.Connection
     assert sorted(seen) == [f"X-{number:02}" for number in range(60)]
 
 
+def test_the_row_of_a_found_order_describes_its_other_lines_too(
+    ledger: psycopg.Connection,
+) -> None:
+    for ref in ("X-1", "X-2"):
+        order(order_ref=ref)
+        order(7, order_ref=ref, sku="T", due_on=date(2026, 1, 2))
+    order(order_ref="X-3", sku="T")
+
+    page = text(person("associate").get("/receiving/?q=S"))
+
+    assert re.search(r"<b>2 orders to come</b> · 34 units · <b[^>]*>2 late", page)
+    assert page.count('data-label="Lines">2<') == 2
+    assert page.count('data-label="Units to come">17<') == 2
+    assert page.count('<span class="flag bad">1 late</span>') == 2
+    assert ">X-3<" not in page
+
+
+def test_an_order_for_two_locations_counts_as_one_order(ledger: psycopg.Connection) -> None:
+    for location in ("L", "M"):
+        order(location=location, due_on=date(2026, 1, 2))
+
+    page = text(person("associate").get("/receiving/"))
+
+    assert re.search(r"<b>1 order to come</b> · 20 units · <b[^>]*>1 late", page)
+    assert page.count('<th scope="row">') == 2
+
+
 def test_drafts_and_unknown_orders_cannot_be_received(ledger: psycopg.Connection) -> None:
     order(status="draft")
     client = person("associate")

@@ -92,17 +92,17 @@ LEFT JOIN retail.supplier su ON su.code = l.supplier
 LEFT JOIN retail.location lo ON lo.code = l.location
 WHERE l.status IN ('sent', 'confirmed') AND (%(location)s = '' OR l.location = %(location)s)
   AND {OPEN_UNITS_SQL} > 0
-  AND (%(text)s = '' OR l.order_ref IN (%(text)s, upper(%(text)s))
-       OR l.sku IN (%(text)s, upper(%(text)s))
-       OR l.sku = ANY(%(coded)s))
 GROUP BY l.order_ref, l.location
+HAVING %(text)s = '' OR bool_or(l.order_ref IN (%(text)s, upper(%(text)s))
+    OR l.sku IN (%(text)s, upper(%(text)s)) OR l.sku = ANY(%(coded)s))
 """  # noqa: S608 -- constants of this project
 
 
 def due_page(place: Place, *, location: str, text: str) -> Page[DueOrder]:
     """Return one page of orders with open units.
 
-    `text` is the reference of an order, or an SKU or code of an item; an empty text selects all.
+    `text` is the reference of an order, or an SKU or code of an item. An item selects the orders
+    with open units of it, and their rows describe all open lines. An empty text selects all orders.
     """
     sql = f"""WITH d AS ({_DUE}), shown AS ({KEYS.shown_sql("FROM d WHERE true", place)})
         SELECT d.*, shown.mark FROM d JOIN shown ON shown.key = d.key ORDER BY shown.place"""  # noqa: S608 -- constants of this module
@@ -131,7 +131,9 @@ def due_orders(
 
 
 def due_totals(*, location: str, text: str) -> Totals:
-    """Return the sums over the orders of all pages."""
-    sql = f"""SELECT count(*) AS orders, coalesce(sum(d.open_units), 0)::bigint AS open_units,
-        count(*) FILTER (WHERE d.overdue_lines > 0) AS late FROM ({_DUE}) d"""  # noqa: S608 -- the query above
+    """Return the sums over the orders of all pages; an order for two locations counts once."""
+    sql = f"""SELECT count(DISTINCT d.order_ref) AS orders,
+        coalesce(sum(d.open_units), 0)::bigint AS open_units,
+        count(DISTINCT d.order_ref) FILTER (WHERE d.overdue_lines > 0) AS late
+        FROM ({_DUE}) d"""  # noqa: S608 -- the query above
     return select_one(sql, _given(location, text), Totals) or Totals(0, 0, 0)
