@@ -5,6 +5,7 @@ from typing import Any
 
 import psycopg
 import pytest
+from django.utils import translation
 
 from ledger import services
 from ledger.services import PastOrder
@@ -138,3 +139,13 @@ def test_order_history_entry_shows_its_numbers_as_text(
     action: str, detail: dict[str, object], words: str
 ) -> None:
     assert HistoryEntry(NOON, "ann", action, "L|S", detail).numbers_text == words
+
+
+@pytest.mark.usefixtures("ledger")
+def test_order_history_entry_shows_a_change_in_the_language_of_the_page() -> None:
+    detail = {"line": 7, "received": [5, 7]}
+
+    with translation.override("de"):
+        words = HistoryEntry(NOON, "ann", "correct_receipt", "L|S", detail).numbers_text
+
+    assert words.endswith(" 5 auf 7")

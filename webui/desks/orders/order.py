@@ -108,7 +108,9 @@ def _number_text(name: str, value: object) -> str:
     """Return an entry's number or its change: `units 12`, `value €30.00`, `received 5 to 7`."""
     words = gettext(name.removesuffix("_minor").replace("_", " "))
     if isinstance(value, list):
-        return f"{words} {' to '.join(map(str, value))}"
+        before, after = value
+        change = gettext("%(before)s to %(after)s") % {"before": before, "after": after}
+        return f"{words} {change}"
     if isinstance(value, int) and name.endswith("_minor"):
         return f"{words} {amount_text(value)}"
     return f"{words} {value}"
