@@ -13,6 +13,7 @@ from cdc.contracts.times import time_text
 from cdc.contracts.topics import ON_HAND_CHANGELOG
 from cdc.workers import TIMEOUT_S
 from tests.ledger.folded import state_of
+from tests.ledger.pages import person
 from tests.ledger.rows import write
 from tests.ledger.shown import AS_OF_US, project, worker_with
 from tests.ledger.test_item_page import POLICY, page, text_of
@@ -44,8 +45,12 @@ def test_item_page_names_the_worker_and_the_as_of_time_of_its_figures(
     with worker_with(state_of(shop, "L|S")) as url:
         monkeypatch.setenv("INVENTORY_WORKER_URLS", url)
         found = page("/items/L/S?tab=sources")
+        german = person("buyer")
+        german.cookies["django_language"] = "de"
+        translated = german.get("/items/L/S?tab=sources").content.decode()
     shown = text_of(found)
 
+    assert "Zustand aus: Worker." in text_of(translated)
     assert "data-poll" not in found
     assert f"worker-7 reports 50 at offset 11, as of {time_text(AS_OF_US)}" in shown
     assert "State from the worker" in shown

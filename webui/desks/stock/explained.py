@@ -39,8 +39,8 @@ class ShownSection:
 class Explained:
     """All sections of the explanation, and the source of the explained state.
 
-    `came_from` is "worker", or "read model" in the page's language. `gaps` names sums that
-    don't add up. It is empty unless the rules have a defect.
+    `came_from` is "worker" or "read model" in the page's language. `gaps` names sums that don't
+    add up. It is empty unless the rules have a defect.
     """
 
     sections: tuple[ShownSection, ...]
@@ -73,12 +73,12 @@ def explained(level: selectors.Item, live: LiveKey) -> Explained:
 
 
 def state_of(level: selectors.Item, live: LiveKey) -> tuple[KeyState, int | None, str]:
-    """Return (state, as-of time in µs since 1970 UTC, "worker" or "read model").
+    """Return (state, as-of time in µs since 1970 UTC, "worker" or "read model", translated).
 
     The state comes from the worker if it has answered, else from the read model.
     """
     if live.state is not None:
-        return live.state, live.as_of_us, "worker"
+        return live.state, live.as_of_us, gettext("worker")
     state, _dropped = decode_level(level.state.encode())
     return state, level.as_of_us, gettext("read model")
 
