@@ -21,6 +21,7 @@ from tests.ledger.inbox import NOON_US, level, put, state
 from tests.ledger.pages import person
 from tests.ledger.rows import write
 from tests.ledger.test_query_counts import BUDGET, statements
+from tests.ledger.test_reorders_table import need
 from webui.desks.stock.sales import sales_views
 from webui.readmodel.choices import locations_and_suppliers, suppliers
 from webui.readmodel.stock import (
@@ -172,6 +173,31 @@ def test_cover_beyond_a_year_shows_hardly_sells_unless_the_item_just_sold(
     # 10 units at 0.02739 a day last 365.09 days, at 0.027398 just under 365.
     assert re.findall(r'data-label="Lasts"[^>]*>([^<]*)<', page) == [
         *("hardly sells", "over a year", "364 d"),
+    ]
+
+
+def test_reorders_shows_the_cover_of_an_item_in_the_words_of_the_stock_list(
+    ledger: psycopg.Connection,
+) -> None:
+    for number, rate_micro in ((1, 0), (2, 27_390), (3, 4_000_000)):
+        need(ledger, number)
+        level(ledger, replace(state(sku=f"S{number:03}"), demand=Demand(rate_micro=rate_micro)))
+    need(ledger, 4)  # the read model has no figures of this item
+
+    cells = re.findall(
+        r'sku">(S\d+)<.*?data-label="(|Lasts)">([^<]*)<', listed("/reorders/"), re.DOTALL
+    )
+
+    assert dict(re.findall(r'sku">(S\d+)<.*?data-f="cover">([^<]*)<', listed(), re.DOTALL)) == {
+        "S001": "no demand",
+        "S002": "hardly sells",
+        "S003": "2.5 d",
+    }
+    assert sorted(cells) == [
+        ("S001", "", "no demand"),
+        ("S002", "", "hardly sells"),
+        ("S003", "Lasts", "2.5 d"),
+        ("S004", "", "–"),
     ]
 
 

@@ -1,19 +1,16 @@
-"""Template filters: amounts with their currency, and the time that stock lasts."""
+"""Template filters for needs and sends: amounts with their currency, labels, and delays."""
 
 from collections.abc import Iterable
-from typing import Final, Protocol
+from typing import Protocol
 
 from django import template
 from django.utils.translation import gettext
 
 from inventory.replenishment.attention import SENTENCES
 from ledger.kernel.amounts import amount_text
-from webui.readmodel.figures import age_text, cover_text
+from webui.readmodel.figures import age_text, is_beyond_a_year
 
 register = template.Library()
-
-# A longer cover isn't shown as a number of days: it only means that the item hardly sells.
-LONGEST_COVER_CENTIDAYS: Final = 36_500
 
 
 class HasStatus(Protocol):
@@ -31,22 +28,10 @@ def amount(minor: int | None) -> str:
 
 
 @register.filter
-def lasts(centidays: int | None) -> str:
-    """Return the days for which the stock lasts: `0.4 d` or `12 d`.
-
-    Return "hardly sells" for more than a year and for None.
-    """
-    return gettext("hardly sells") if _hardly_sells(centidays) else cover_text(centidays)
-
-
-@register.filter
 def lasts_label(centidays: int | None) -> str:
-    """Return the label before the text of `lasts`: "Lasts", or empty before "hardly sells"."""
-    return "" if _hardly_sells(centidays) else gettext("Lasts")
-
-
-def _hardly_sells(centidays: int | None) -> bool:
-    return centidays is None or centidays > LONGEST_COVER_CENTIDAYS
+    """Return the label before a cover: "Lasts", or empty before "no demand" and "hardly sells"."""
+    in_words = centidays is None or is_beyond_a_year(centidays)
+    return "" if in_words else gettext("Lasts")
 
 
 @register.filter
