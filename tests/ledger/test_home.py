@@ -95,6 +95,17 @@ def test_home_page_lists_counts_with_large_differences_to_count_again(
     assert lines("buyer") == []
 
 
+def test_home_page_counts_every_item_to_count_again(shop: psycopg.Connection) -> None:
+    for number in range(101):
+        asked = {"sku": f"S{number:03}", "status": "draft", "recount_asked": number == 100}
+        write(shop, "stock_count", **asked, recorded_at=NOON)
+
+    [again] = lines("associate", name="lea", stores=("L",))
+
+    assert again[0].startswith("Items to count again")
+    assert again[2] == "1"
+
+
 def test_home_page_shows_the_age_of_a_late_delivery_since_its_due_day(
     shop: psycopg.Connection,
 ) -> None:

@@ -161,7 +161,8 @@ class WaitingCount:
 
     `first_units` and `first_by` are the units and the person of the first count, if this is a
     second count. `is_before_count` is True if a later count is approved already. An approval then
-    changes only variances, and not on-hand (docs/domain.md 2.4).
+    changes only variances, and not on-hand (docs/domain.md 2.4). `is_over` is True if a second
+    blind count is needed before approval.
     """
 
     id: int
@@ -180,6 +181,7 @@ class WaitingCount:
     expected_units: int
     stock_known: bool
     tolerance_units: int
+    is_over: bool
     on_hand_units: int
     is_before_count: bool
     cost_minor: int | None
@@ -212,32 +214,32 @@ class WaitingCount:
         """Net movement since the time of the count, None if a later count is approved already."""
         return None if self.is_before_count else self.on_hand_units - self.expected_units
 
-    @property
-    def is_over(self) -> bool:
-        """True if a second blind count is needed before approval."""
-        over = abs(self.variance_units) > self.tolerance_units
-        return self.recount_asked or (over and self.stock_known and self.recount_of is None)
 
-
+_IS_OVER_SQL: Final = """(c.recount_asked OR (e.stock_known AND c.recount_of IS NULL
+    AND abs(c.units - e.expected_units) > app.count_tolerance(e.expected_units)))"""
 # `app.expected_at` returns the expected units at a time. For the time `infinity`, it
 # returns on-hand now.
-WAITING_COLUMNS: Final = """
+WAITING_COLUMNS: Final = f"""
 SELECT c.id, c.inv_key, c.location, c.sku, coalesce(p.name, c.sku) AS name, c.kind, c.units,
        c.counted_by, t.at AS counted_at, c.recount_of, f.units AS first_units,
        f.counted_by AS first_by, c.recount_asked, e.expected_units, e.stock_known,
        app.count_tolerance(e.expected_units) AS tolerance_units,
+       {_IS_OVER_SQL} AS is_over,
        today.expected_units AS on_hand_units,
        EXISTS (SELECT FROM retail.approved_count a WHERE a.inv_key = c.inv_key
            AND (a.business_at, a.row_id) > (t.at, c.id)) AS is_before_count,
        nullif(il.cost_minor, 0) AS cost_minor
-"""
-WAITING_FROM: Final = """
+"""  # noqa: S608 -- the condition above
+_EXPECTED_FROM: Final = """
 FROM retail.stock_count c
 CROSS JOIN LATERAL (SELECT retail.business_at(c.occurred_at, c.recorded_at) AS at) t
 CROSS JOIN LATERAL app.expected_at(c.inv_key, t.at, c.id) e
+LEFT JOIN retail.product p ON p.code = c.sku
+"""
+WAITING_FROM: Final = f"""
+{_EXPECTED_FROM}
 CROSS JOIN LATERAL app.expected_at(c.inv_key, 'infinity', 9223372036854775807) today
 LEFT JOIN retail.stock_count f ON f.id = c.recount_of
-LEFT JOIN retail.product p ON p.code = c.sku
 LEFT JOIN retail.item_location il ON il.inv_key = c.inv_key
 """
 IS_WAITING_SQL: Final = "c.status = 'draft' AND (%(location)s = '' OR c.location = %(location)s)"
@@ -259,15 +261,10 @@ def waiting_counts(
 
 
 def items_to_recount(*, location: str = "") -> list[ItemToRecount]:
-    """Return the items that need a second blind count, without their expected units.
-
-    Only the first 100 waiting counts are searched, in the order of location and id.
-    """
-    return [
-        ItemToRecount(draft.location, draft.sku, draft.name, draft.counted_at)
-        for draft in waiting_counts(location=location)
-        if draft.is_over
-    ]
+    """Return the items that need a second blind count, without their expected units."""
+    sql = f"""SELECT c.location, c.sku, coalesce(p.name, c.sku) AS name, t.at AS counted_at
+        {_EXPECTED_FROM} WHERE {IS_WAITING_SQL} AND {_IS_OVER_SQL} ORDER BY c.location, c.id"""
+    return select(sql, {"location": location}, ItemToRecount)
 
 
 @dataclass(frozen=True, slots=True)
