@@ -139,7 +139,7 @@ class Gtin(models.Model):
     pack_units = models.PositiveIntegerField(
         "units",
         default=1,
-        help_text=gettext_noop("Units that one scan counts: more than 1 for an outer case."),
+        help_text=gettext_noop("Units that one scan counts: more than 1 for a case."),
     )
     is_active = models.BooleanField("active", default=True, help_text=_INACTIVE)
 

@@ -38,7 +38,7 @@ MISSING: Final = "no proposal"
 EXTRA: Final = "a proposal that no decision explains"
 LOWER: Final = "a lower revision than the decision's"
 OTHER: Final = "another status than the decision's"
-OTHER_RULES: Final = "a proposal of other rules in place of the decision's"
+OTHER_RULES: Final = "only a proposal of another logic revision"
 TIMEOUT_S: Final = 120.0
 _PROPOSALS: Final = """
 SELECT reorder_id, revision, status, position, logic_revision FROM app.reorder_proposal

@@ -32,7 +32,7 @@ from cdc.settings import Connections
 _INCOMPARABLE: Final = 2
 _SHOWN: Final = 20
 _UNREACHABLE: Final = (KafkaException, TopicUnreadable, psycopg.OperationalError)
-_WORKERS: Final = "compare with the code of the workers that wrote the record"
+_WORKERS: Final = "use the code of the workers that wrote the record"
 
 
 class NotProven(Damage):

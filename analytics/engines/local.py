@@ -92,7 +92,7 @@ def _result(done: Future[Result | UnitFailed]) -> Result | UnitFailed:
             "stage fold: a process of the pool ended without a result: it was killed, or memory "
             "ran out"
         )
-        step = "free memory or name more `--buckets`, then start the same command again"
+        step = "free some memory or raise `--buckets`, then start the same command again"
         return UnitFailed("", problem, step)
 
 

@@ -106,7 +106,7 @@ def _entry(entry: object, position: str) -> Scenario:
     name, changes, where = entry.get("name"), entry.get("set"), entry.get("where", {})
     is_named = isinstance(name, str)
     if not is_named or not isinstance(changes, Mapping) or not isinstance(where, Mapping):
-        problem = f"{position}: expected a text as name, tables as set and where"
+        problem = f"{position}: expected name as a text, set and where as tables"
         raise refused(problem, f"write it {_EXAMPLE}")
     if not changes:
         problem = f"{position}: sets nothing, so it equals the baseline"

@@ -170,8 +170,8 @@ def publish(
     """Fill a logic revision's changelogs from a run, so that the revision's workers need no replay.
 
     The run must have the rules of this code, or of the source tree --code. These rules must be
-    committed. The run must have read an archive of the present topic stock.events. The revision
-    must have no state yet.
+    committed in Git. The run must have read an archive of the present topic stock.events. The
+    revision must have no state yet.
 
     If the command is interrupted, start it again.
     """

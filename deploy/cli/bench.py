@@ -102,8 +102,8 @@ def bench_simulate(
     keep: Annotated[
         str | None,
         typer.Option(
-            help="Run the history of --seed with only these steps and faults, numbered from 0. "
-            "0,3/1 keeps steps 0 and 3 and fault 1."
+            help="Run the history of --seed with only these steps and faults, each numbered "
+            "from 0: 0,3/1 keeps steps 0 and 3 and fault 1."
         ),
     ] = None,
     json: Json = False,

@@ -28,7 +28,7 @@ def bench_verify(
     """Test `verify`: run it many times under load, with and without a planted wrong row.
 
     Each wrong row exists for one round. Exit 1 if `verify` reported a difference although the data
-    were correct, missed a wrong row, or reported another key. Exit 2 if a round could not compare.
+    were correct, missed a wrong row, or reported another key. Exit 2 if a round had no result.
     """
     option_checks.check_int("--rounds", rounds)
     option_checks.check_int("--load", load)

@@ -183,9 +183,9 @@ def promote(
     Afterwards, pages show the proposals of this revision, and the proposals of the former revision
     are closed. `backfill rollback` switches back.
 
-    The command switches nothing if this revision is behind, or if more keys differ than the
-    approval allows. In the second case, the approval also lapses. Without --approval no key may
-    differ.
+    The command switches nothing if this revision is behind, or if more unapproved keys differ
+    than the approval allows. In the second case, the approval also lapses. Without --approval no
+    key may differ.
     """
     settings = _settings()
     from deploy.revisions.promote import SwitchRequest  # noqa: PLC0415 -- reads topics

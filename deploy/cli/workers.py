@@ -90,7 +90,7 @@ def _row(row: dict[str, Any]) -> tuple[object, ...]:
 def scale(
     count: Annotated[int, typer.Argument(metavar="N", help="Number of workers, 1 to 12.")],
 ) -> None:
-    """Set the number of workers. Workers that remain continue to fold meanwhile."""
+    """Set the number of workers. Meanwhile, the remaining workers continue to fold."""
     from deploy.stack import service_commands  # noqa: PLC0415 -- loads what every part needs to run
 
     seconds = service_commands.scale(_home(), count)

@@ -51,8 +51,8 @@ class Proof:
     @override
     def __str__(self) -> str:
         return (
-            f"sold 1 × {self.sku} in {self.location} by SQL: the page showed {self.after} instead "
-            f"of {self.before} after {self.seconds:.2f} s"
+            f"sold 1 × {self.sku} in {self.location} by SQL: the page changed from "
+            f"{self.before} to {self.after} after {self.seconds:.2f} s"
         )
 
 

@@ -56,7 +56,7 @@ def scale(home: Home, count: int) -> float:
         changed,
         lambda: _states(home) == dict.fromkeys(names, RUNNING) and _is_served(home, names),
         lambda: (
-            f"not all partitions are served by {counted_text(count, 'worker')}; "
+            f"expected {counted_text(count, 'worker')} that serve all partitions; "
             f"workers: {_states_text(home)}"
         ),
     )

@@ -302,7 +302,7 @@ def test_a_file_gives_many_scenarios(tmp_path: Path) -> None:
     ("text", "told"),
     [
         ("", "expected scenarios"),
-        ("[[scenario]]\nset = {x = 1}", "expected a text as name"),
+        ("[[scenario]]\nset = {x = 1}", "expected name as a text"),
         ('[[scenario]]\nname = "a"\nset = {}', "sets nothing"),
         ('[[scenario]]\nname = "a"\nset = {no_such = 1}', "scenario 1: .*no such policy column"),
         ('[[scenario]]\nname = "a"\nset = {clock_mode = "live"}', "sets clock_mode"),

@@ -92,7 +92,7 @@ def test_days_without_stock_are_marked_and_do_not_count_as_demand() -> None:
         ("2026-02-28", "0", "out"),
         ("2026-03-01", "1", "part"),
     ]
-    assert "first day of the record" in days[0].text
+    assert "not counted: the item's first day" in days[0].text
     assert "not counted: out of stock too long" in days[1].text
     assert "out of stock for 49 of 144 windows" in days[2].text
 

@@ -290,9 +290,9 @@ def test_each_cut_names_the_lowest_price_of_the_30_days_before_it(
         assert priors("plain") == {848: 849, 820: 848}
     page = page_of_prices()
     assert page.count('data-label="30 days before">€8.49<') == 1
-    assert "several cuts in a row" not in page
+    assert "several reductions in a row" not in page
     services.set_policy(location="L", sku="S", changes={"prior_rule": "progressive"})
-    assert "several cuts in a row" in page_of_prices()
+    assert "several reductions in a row" in page_of_prices()
 
 
 def test_a_price_holds_from_exactly_its_own_time_on(past: datetime) -> None:

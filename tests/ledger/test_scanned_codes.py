@@ -122,7 +122,7 @@ def test_pages_show_the_code_that_matched_and_all_codes(shop: psycopg.Connection
     item = client.get("/items/L/MUG").content.decode()
 
     assert f"GTIN {CASE}, a case of 12 units" in case
-    assert f"{NUMBER}, number of Acme" in number
+    assert f"{NUMBER}, article number at Acme" in number
     assert re.sub(r"<[^>]+>", "", item).count(
         f"Codes: GTIN {EAN} · GTIN {CASE} for a case of 12 units · {NUMBER} at Acme"
     )

@@ -23,7 +23,7 @@ from pathlib import Path
 
 from deploy.stack.home import PROJECT
 
-PROOF = "the page showed"
+PROOF = "the page changed"
 LIMIT_S = 1800
 WEB = 8080
 _ELSEWHERE = "an-own-home"

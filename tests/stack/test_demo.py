@@ -31,7 +31,7 @@ def test_the_demo_sells_a_unit_and_sees_it_on_the_page(home: Path) -> None:
     shown = run_inventory("demo", home=home)
 
     assert shown.returncode == 0, shown.stdout + shown.stderr
-    assert "the page showed" in shown.stdout
+    assert "the page changed" in shown.stdout
     assert "login      buyer" in shown.stdout
     _check_what_waits_for_visitors(home)
     assert run_inventory("reset", home=home).returncode == 1

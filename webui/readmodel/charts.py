@@ -23,7 +23,7 @@ from webui.readmodel.figures import (
 PRICE_HEADS: Final = (gettext_noop("Price"), gettext_noop("Lowest of 30 days"))
 _MARKS: Final = {"receipts": "receipt", "transfers": "transfer"}
 _REASONS: Final = {
-    FIRST: gettext_noop("first day of the record"),
+    FIRST: gettext_noop("not counted: the item's first day"),
     MARKDOWN: gettext_noop("not counted: another price than the regular one was in force"),
     OUT: gettext_noop("not counted: out of stock too long"),
 }

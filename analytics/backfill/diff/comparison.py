@@ -174,7 +174,7 @@ def checked_pairs(runs: ComparedRuns, partition: int, key: bytes | None = None) 
         raise NotComparable(error.problem, KEPT, error.step) from error
     except UnreadableRecord as error:
         problem = f"a decision of {runs.a.plan.run} or {runs.b.plan.run}: {error}"
-        step = "compare with a release that can read the decisions of both runs"
+        step = "use a release that can read the decisions of both runs"
         raise NotComparable(problem, KEPT, step) from error
 
 

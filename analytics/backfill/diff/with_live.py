@@ -188,7 +188,7 @@ def incomparable() -> Iterator[None]:
     except Damage as error:
         raise NotComparable(error.problem, KEPT, error.step) from error
     except UnreadableRecord as error:
-        step = "compare with a release that can read the decisions of both sides"
+        step = "use a release that can read the decisions of both sides"
         raise NotComparable(str(error), KEPT, step) from error
     except _UNREACHABLE as error:
         raise _unreachable(error) from error
