@@ -8,7 +8,7 @@ person approves it.
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 from inventory.tables.columns import AMOUNT_MAX
@@ -21,6 +21,7 @@ from ledger.kernel import checks
 from ledger.kernel.amounts import amount_text
 from ledger.kernel.errors import Conflict, refuse
 from ledger.kernel.idempotency import Written, run_command
+from ledger.kernel.last_change import LastChange
 from ledger.kernel.refusal_text import moment_text, person
 from ledger.kernel.transactions import (
     database_now,
@@ -31,6 +32,12 @@ from ledger.kernel.transactions import (
 )
 from ledger.kernel.unscoped_rows import R, read_one
 from ledger.messages import Message
+
+_ACTION: Final = "adjustment_limit"
+_LAST_CHANGE: Final = """
+SELECT at, actor FROM app.action_log WHERE subject = 'settings' AND action = %s
+ORDER BY id DESC LIMIT 1
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,13 +197,16 @@ def set_adjustment_limit(*, limit_minor: int, actor: str, shown_minor: int | Non
         before = _of_setting(_LimitInForce, "SELECT * FROM app.setting WHERE id = 1 FOR UPDATE")
         if shown_minor not in (None, before.adjustment_limit_minor):
             now = amount_text(before.adjustment_limit_minor)
-            who, at = person(before.updated_by), moment_text(before.updated_at)
+            # The kill switch of prices writes the same row, so its author may be another person.
+            last = read_one(LastChange, _LAST_CHANGE, _ACTION) or LastChange(
+                before.updated_at, before.updated_by
+            )
             message = Message(
                 "%(who)s has set the limit to %(now)s at %(at)s, after this page was loaded: check "
                 "the limit, and set it again if needed",
-                who=who,
+                who=person(last.actor),
                 now=now,
-                at=at,
+                at=moment_text(last.at),
             )
             raise Conflict(message)
         execute(
@@ -206,7 +216,7 @@ def set_adjustment_limit(*, limit_minor: int, actor: str, shown_minor: int | Non
             actor,
         )
         detail = {"limit_minor": limit_minor, "before_minor": before.adjustment_limit_minor}
-        log_action(actor=actor, action="adjustment_limit", subject="settings", detail=detail)
+        log_action(actor=actor, action=_ACTION, subject="settings", detail=detail)
 
 
 def _value_and_limit(inv_key: str, units: int) -> tuple[int | None, int]:

@@ -54,6 +54,14 @@ def test_a_second_change_of_the_limit_gets_a_conflict_with_the_first_value(
     assert in_force(ledger) == (500, "ann")
 
 
+def test_the_conflict_names_who_set_the_limit_and_not_who_used_the_kill_switch() -> None:
+    services.set_adjustment_limit(limit_minor=500, actor="ann")
+    services.set_price_kill_switch(is_on=False, actor="pat")
+
+    with pytest.raises(Conflict, match=r"ann has set the limit to €5\.00 at 20"):
+        services.set_adjustment_limit(limit_minor=2500, actor="max", shown_minor=10000)
+
+
 def test_one_of_two_simultaneous_changes_of_the_limit_gets_a_conflict() -> None:
     outcomes = at_the_same_time(
         *(
