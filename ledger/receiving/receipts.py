@@ -15,7 +15,6 @@ from uuid import UUID
 from ledger.kernel import checks
 from ledger.kernel.errors import Conflict, refuse
 from ledger.kernel.idempotency import run_command
-from ledger.kernel.refusal_text import person
 from ledger.kernel.transactions import business_time_or_now, database_now, execute
 from ledger.kernel.unscoped_rows import read_all
 from ledger.messages import Message, gettext_noop
@@ -182,11 +181,11 @@ def _own_fresh_receipt(
         refuse("actor", actor, rule)
     refuse_old_receipt(receipt, database_now())
     if shown_version not in (None, receipt.version):
+        # The message names nobody: another person's correction may have changed `order_units`.
         message = Message(
-            "delivery %(shipment_id)s has changed since it was shown. Last change by %(actor)s, "
-            "%(write_time)s: now %(received)s received, %(damaged_units)s damaged",
+            "delivery %(shipment_id)s has changed since it was shown. Last change %(write_time)s: "
+            "now %(received)s received, %(damaged_units)s damaged",
             shipment_id=shipment_id,
-            actor=person(actor),
             write_time=receipt.write_time,
             received=counted(receipt.received_units, "unit"),
             damaged_units=receipt.damaged_units,

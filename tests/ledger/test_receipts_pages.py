@@ -217,6 +217,27 @@ def test_a_receipt_is_corrected_on_the_page_by_its_receiver(ledger: psycopg.Conn
     assert receipts(ledger) == [(7, 1, 8, "miscounted", "associate")]
 
 
+def test_the_conflict_of_a_correction_names_nobody(ledger: psycopg.Connection) -> None:
+    """Ann's correction counts an extra unit of Bob's receipt, so Bob's page is out of date."""
+    line = order()
+    first, second = (
+        services.receive_shipment(
+            purchase_order_line_id=line, delivered=Delivered(units), actor=actor
+        )
+        for units, actor in ((8, "ann"), (5, "bob"))
+    )
+    bob = person("associate", "bob")
+    page = text(bob.get(f"/receiving/order?ref=X-1&open={second}"))
+    fields = dict(re.findall(r'name="(receipt|shown_version)" value="([^"]+)"', page))
+    services.correct_receipt(shipment_line_id=first, delivered=Delivered(7), actor="ann")
+
+    typed = {"received": "4", "damaged": "0", "command_id": str(uuid4())}
+    answer = bob.post("/receiving/correct?ref=X-1", fields | typed)
+
+    assert answer.status_code == 409
+    assert re.search(r"Last change 20\S+ \S+ UTC: now 5 units received, 0 damaged", text(answer))
+
+
 def test_a_receipt_correction_offers_listed_reasons_and_logs_the_former_units(
     ledger: psycopg.Connection,
 ) -> None:
