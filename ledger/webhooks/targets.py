@@ -17,7 +17,7 @@ from ledger.kernel.errors import refuse
 
 LONGEST_URL: Final = 500
 _SCHEMES: Final = ("http://", "https://")  # in lower case, as the constraint of the table
-_LOCAL_NAMES: Final = ("localhost", "localhost.localdomain")
+_LOCAL_NAMES: Final = (".localhost", ".localhost.localdomain")  # ends of names after a "."
 # The only IPv6 addresses of the internet (RFC 4291). `is_global` is also True for some addresses
 # outside of this range, for example site-local and IPv4-compatible ones.
 _GLOBAL_UNICAST: Final = ipaddress.ip_network("2000::/3")
@@ -37,14 +37,14 @@ def check_url(url: str, *, private_allowed: bool) -> str:
     """Return `url` if a webhook may have it; raise `ServiceError` with the rule that it breaks.
 
     Pages show the URL, so it must not contain a user name or password. Unless `private_allowed`,
-    its host must not be `localhost` or an IP address that isn't public.
+    its host must not be `localhost`, a name below it, or an IP address that isn't public.
     """
     if len(url) > LONGEST_URL or not url.isascii() or not url.isprintable() or " " in url:
         refuse("url", url, f"at most {LONGEST_URL} printable ASCII characters without spaces")
     host = _checked_parts(url).hostname or ""
     if private_allowed:
         return url
-    if host.rstrip(".").endswith(_LOCAL_NAMES):
+    if f".{host.rstrip('.')}".endswith(_LOCAL_NAMES):
         refuse("url", url, _PUBLIC)
     try:
         literal = ipaddress.ip_address(host)

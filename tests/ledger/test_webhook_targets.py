@@ -36,6 +36,7 @@ def test_a_malformed_webhook_address_is_refused(url: str, *, private_allowed: bo
     "host",
     [
         *("localhost", "LOCALHOST", "a.localhost", "localhost.", "127.0.0.1", "127.1.2.3"),
+        *("localhost.localdomain", "a.localhost.localdomain", "a.localhost."),
         *("10.0.0.1", "172.16.0.1", "192.168.1.1", "169.254.169.254", "100.64.0.1", "0.1.2.3"),
         *("[::1]", "[::]", "[fe80::1]", "[fd00::1]", "[::ffff:127.0.0.1]", "[64:ff9b::10.0.0.1]"),
         *("[2002:7f00:1::]", "224.0.0.1", "[ff02::1]", "255.255.255.255"),
@@ -51,7 +52,10 @@ def test_an_address_that_is_not_public_is_refused_unless_the_setting_allows_it(h
 
 
 def test_public_addresses_are_accepted() -> None:
-    for host in ("example.com", "example.com:8443", "8.8.8.8", "[2606:4700::1111]"):
+    for host in (
+        *("example.com", "example.com:8443", "8.8.8.8", "[2606:4700::1111]"),
+        *("mylocalhost", "my-localhost.localdomain", "localhost.example.com"),
+    ):
         url = f"https://{host}/hooks?a=b"
         assert targets.check_url(url, private_allowed=False) == url
     assert targets.is_public(ipaddress.ip_address("64:ff9b::808:808"))
