@@ -147,6 +147,23 @@ def test_an_operator_ends_the_sessions_of_a_person(
     assert log_in(client()).status_code == 302
 
 
+def test_the_number_of_sessions_leaves_out_idle_ones_as_the_list_does(
+    staff: psycopg.Connection, accounts: Any
+) -> None:
+    log_in(client(HERE))
+    log_in(client(ELSEWHERE))
+    staff.execute(
+        "UPDATE app.django_session SET used_at = used_at - interval '1 day' WHERE source = %s",
+        [ELSEWHERE],
+    )
+
+    assert [session.source for session in accounts.sessions_of("ann")] == [HERE]
+    assert accounts.person_named("ann").sessions == 1
+    page = re.sub(r"\s+", " ", person("operator", "otto").get("/people/").content.decode())
+    assert " 1 session " in page
+    assert "2 sessions" not in page
+
+
 def test_a_command_lists_and_ends_sessions(command: Any, staff: psycopg.Connection) -> None:
     browser = client(ELSEWHERE)
     log_in(browser)

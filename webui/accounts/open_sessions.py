@@ -31,12 +31,15 @@ _SYSTEMS: Final = {
     "CrOS": "ChromeOS",
     "Linux": "Linux",
 }
-_OPEN: Final = """
+# Condition for open sessions. Its parameter is the result of `longest_idle_s`.
+IS_OPEN_SQL: Final = (
+    "expire_date > clock_timestamp() AND used_at > clock_timestamp() - make_interval(secs => %s)"
+)
+_OPEN: Final = f"""
 SELECT session_key, browser, source, began_at, used_at FROM app.django_session
-WHERE user_id = %s AND expire_date > clock_timestamp()
-  AND used_at > clock_timestamp() - make_interval(secs => %s)
+WHERE user_id = %s AND {IS_OPEN_SQL}
 ORDER BY used_at DESC
-"""
+"""  # noqa: S608 -- a constant of this module
 # A session stores the time of its last use at most once a minute. So its last use can be up to a
 # minute later than `used_at`.
 _NOTED_EVERY_S: Final = 60
@@ -76,9 +79,14 @@ def _first(names: dict[str, str], agent: str) -> str:
     return next((name for mark, name in names.items() if re.search(mark, agent)), "")
 
 
+def longest_idle_s() -> int:
+    """Return the age of `used_at`, in seconds, from which a session is no longer open."""
+    return int(settings.SESSION_IDLE_S) + _NOTED_EVERY_S
+
+
 def open_sessions(user_id: int, *, this_key: str | None = None) -> list[OpenSession]:
     """Return the person's open sessions, the most recently used first."""
-    found = read_all(_Session, _OPEN, user_id, settings.SESSION_IDLE_S + _NOTED_EVERY_S)
+    found = read_all(_Session, _OPEN, user_id, longest_idle_s())
     return [
         OpenSession(
             _number(session.session_key),

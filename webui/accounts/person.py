@@ -9,9 +9,10 @@ from django.utils.translation import gettext
 
 from ledger.kernel import checks
 from ledger.kernel.errors import refuse
-from ledger.kernel.unscoped_rows import read_all, read_one
+from ledger.kernel.unscoped_rows import read_all
 from ledger.messages import gettext_noop
 from webui.accounts import second_factor
+from webui.accounts.open_sessions import IS_OPEN_SQL, longest_idle_s
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +100,7 @@ class _Account:
     second_factor_since: datetime | None
 
 
-_PEOPLE: Final = """
+_PEOPLE: Final = f"""
 SELECT u.id, u.username AS name, u.is_active, u.password <> '' AND u.password NOT LIKE '!%%'
            AS has_password, u.last_login,
        ARRAY(SELECT g.name::text FROM app.auth_user_groups m
@@ -115,23 +116,28 @@ SELECT u.id, u.username AS name, u.is_active, u.password <> '' AND u.password NO
         WHERE person_id = u.id AND used_at IS NULL AND expires_at > clock_timestamp())
            AS invited_until,
        (SELECT count(*) FROM app.django_session
-        WHERE user_id = u.id AND expire_date > clock_timestamp()) AS sessions,
+        WHERE user_id = u.id AND {IS_OPEN_SQL}) AS sessions,
        (SELECT confirmed_at FROM app.second_factor WHERE user_id = u.id) AS second_factor_since
 FROM app.auth_user u WHERE (%s = '' OR u.username = %s) ORDER BY u.username
-"""
+"""  # noqa: S608 -- constants of this project
 
 
 def all_people() -> list[Person]:
     """Return every account, sorted by name."""
-    return [_person(account) for account in read_all(_Account, _PEOPLE, "", "")]
+    return [_person(account) for account in _accounts("")]
 
 
 def person_named(name: str) -> Person:
     """Return the account of this name; raise `ServiceError` if there is none."""
-    account = read_one(_Account, _PEOPLE, name, name) if name else None
-    if account is None:
+    found = _accounts(name) if name else []
+    if not found:
         refuse("person", name, gettext_noop("the name of an account"))
-    return _person(account)
+    return _person(found[0])
+
+
+def _accounts(name: str) -> list[_Account]:
+    """Return the account of this name, or all accounts for an empty text."""
+    return read_all(_Account, _PEOPLE, longest_idle_s(), name, name)
 
 
 def _person(account: _Account) -> Person:
