@@ -142,7 +142,8 @@ def test_an_empty_text_is_none_where_the_field_is_not_required(field: SyntaxFiel
 def test_a_day_is_read() -> None:
     assert DayField().clean("2026-11-21") == date(2026, 11, 21)
     assert rule_of(DayField(), "") == "a day like 2026-11-21"
-    assert rule_of(DayField(), "2026-02-30") == "a day like 2026-11-21"
+    for typed in ("2026-02-30", "2026-W48-1", "2026W481", "20261121", "2026-11-21T10:00"):
+        assert rule_of(DayField(), typed) == "a day like 2026-11-21"
 
 
 @pytest.mark.parametrize("typed", ["2026-11-21T10:00", "2026-11-21T11:00+01:00"])
@@ -175,7 +176,11 @@ def test_a_time_skipped_by_daylight_saving_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "typed", ["yesterday", "0001-01-01T00:00+23:59", "9999-12-31T23:59-23:59", "2026-02-30T00:00"]
+    "typed",
+    [
+        *("yesterday", "0001-01-01T00:00+23:59", "9999-12-31T23:59-23:59", "2026-02-30T00:00"),
+        *("2026-W48-1T10:00", "20261121T10:00", "20261121"),
+    ],
 )
 def test_an_invalid_time_is_refused(typed: str) -> None:
     assert rule_of(MomentField(), typed) == "a date and a time by the clock of the stores"

@@ -2,7 +2,6 @@
 
 import base64
 import binascii
-import re
 from collections.abc import Callable, Sequence
 from datetime import date, datetime
 from typing import Annotated, Any, Final, Literal, NoReturn, TypeVar
@@ -24,6 +23,7 @@ from cdc.contracts.times import moment_of
 from ledger.decisions.documents import cursor
 from ledger.kernel.proposals import LONGEST_SNOOZE
 from webui.api.problems import Problem, seen
+from webui.shell.fields import DAY
 from webui.shell.page import freshness
 
 MOST_ROWS: Final = 200
@@ -33,15 +33,13 @@ _LARGEST: Final = 2**63 - 1
 # which are about 860 characters in base64.
 _LONGEST_CURSOR: Final = 1000
 _NO_ZEROS: Final = r"^[^\x00]*$"
-_DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 
 S = TypeVar("S", bound=Schema)
 R = TypeVar("R")
 
 
 def _day(value: object) -> object:
-    # Without this pattern, Python would accept other forms, too, such as the ISO week 2026-W48-1.
-    if isinstance(value, str) and _DAY.fullmatch(value):
+    if isinstance(value, str) and DAY.fullmatch(value):
         return date.fromisoformat(value)
     message = "a day like 2026-11-21"
     raise ValueError(message)
@@ -49,7 +47,7 @@ def _day(value: object) -> object:
 
 def _moment(value: object) -> object:
     # Without this pattern, Pydantic would accept numbers, too: seconds or milliseconds since 1970.
-    if isinstance(value, str) and _DAY.match(value):
+    if isinstance(value, str) and DAY.match(value):
         return value
     message = "a time like 2026-11-21T10:42:00Z"
     raise ValueError(message)

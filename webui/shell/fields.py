@@ -25,6 +25,9 @@ from webui.readmodel.figures import money_text
 _MOST_DIGITS: Final = 12
 _MOST_DIGITS_OF_IDS: Final = 18
 _AMOUNT: Final = re.compile(r"([0-9]{1,12})(?:\.([0-9]{1,2}))?")
+# The only form of days that pages and API accept. Python's `fromisoformat` also accepts others,
+# such as the ISO week 2026-W48-1 and 20261121.
+DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 
 
 def days_text(centidays: int) -> str:
@@ -227,7 +230,7 @@ class DayField(SyntaxField):
     @override
     def read(self, text: str) -> date | None:
         try:
-            return date.fromisoformat(text)
+            return date.fromisoformat(text) if DAY.fullmatch(text) else None
         except ValueError:
             return None
 
@@ -243,6 +246,8 @@ class MomentField(SyntaxField):
 
     @override
     def read(self, text: str) -> datetime | None:
+        if not DAY.match(text):
+            return None
         try:
             at = datetime.fromisoformat(text)
             if at.tzinfo:
