@@ -46,7 +46,8 @@ SELECT (SELECT count(*) FROM app.webhook WHERE status = 'active')::int AS active
        dead.messages, dead.oldest
 FROM (SELECT count(*)::int AS messages, min(few.failed_at) AS oldest FROM (
     SELECT m.failed_at FROM app.webhook_message m JOIN app.webhook w ON w.id = m.webhook_id
-    WHERE m.status = 'dead' AND w.status <> 'deleted' LIMIT {MOST_COUNTED}) few) dead
+    WHERE m.status = 'dead' AND w.status <> 'deleted'
+    ORDER BY m.failed_at LIMIT {MOST_COUNTED}) few) dead
 """  # noqa: S608 -- constants of this module
 
 
@@ -55,7 +56,7 @@ class Trouble:
     """Problems that a person has to solve: halted webhooks and dead messages.
 
     `halted` counts webhooks that the sender stopped. `messages` counts dead messages, at most
-    1,000; `oldest` is the earliest time at which one of them failed.
+    1,000; `oldest` is the earliest time at which a dead message failed.
     """
 
     active: int

@@ -8,7 +8,7 @@ import pytest
 
 from tests.ledger.hooked import loopback_allowed, register, turn
 from tests.ledger.receiver import Receiver, running_receiver
-from tests.ledger.rows import reorder_proposal
+from tests.ledger.rows import NOON, reorder_proposal
 from tests.ledger.test_webhooks import revise
 
 
@@ -50,6 +50,23 @@ def test_a_message_is_dead_after_the_last_attempt_and_a_person_replays_it(
     assert queries.dead_messages([hook.id]) == []
     with pytest.raises(import_module("ledger.kernel.errors").ServiceError, match="dead message"):
         registry.replay_messages(which, message_id=dead.message_id)
+
+
+def test_the_oldest_failure_is_found_among_more_dead_messages_than_are_counted(
+    receiver: Receiver, ledger: psycopg.Connection
+) -> None:
+    """The oldest failure is in the middle: neither the first nor the last 1,000 rows have it."""
+    ledger.execute(
+        "INSERT INTO app.webhook_message (webhook_id, message_id, ordering_key, type, body, status,"
+        " failed_at) SELECT %s, 10000 + n, 'L|S', 'need.opened', '{}', 'dead',"
+        " timestamptz '2026-03-02 12:00+00' + make_interval(mins => abs(n - 1500))"
+        " FROM generate_series(1, 3000) n",
+        [register(receiver.url).id],
+    )
+
+    found = import_module("ledger.webhooks.queries").trouble()
+
+    assert (found.messages, found.oldest) == (1000, NOON)
 
 
 def test_a_message_that_waits_7_days_behind_a_failed_one_is_dead_and_replayable(
