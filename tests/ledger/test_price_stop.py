@@ -9,12 +9,14 @@ import pytest
 
 from cdc.contracts.times import us_of
 from ledger import services
+from ledger.access.scope import Scope, within
 from ledger.kernel.transactions import database_now
 from ledger.pricing.prices import next_window_start
 from ledger.services import Conflict, PricesStopped, PriceWritten
 from tests.ledger.concurrency import at_the_same_time
 from tests.ledger.rows import price_proposal
 from tests.ledger.test_prices import POLICY
+from webui.readmodel.price_stop import price_stop
 
 
 @pytest.fixture
@@ -149,3 +151,15 @@ def test_price_stop_logs_an_item_whose_floor_exceeds_the_highest_price(
         "SELECT detail -> 'kept' FROM app.action_log WHERE action = 'price_kill_switch'"
     ).fetchone()
     assert logged == (["L|T"],)
+
+
+@pytest.mark.usefixtures("ledger")
+def test_the_author_of_a_stop_stays_the_author_after_another_setting_changes() -> None:
+    services.set_price_kill_switch(is_on=True, actor="pia")
+    services.set_adjustment_limit(limit_minor=5, actor="mia")
+
+    with within(Scope(everywhere=False, stores=frozenset({"L"}))):
+        found = price_stop()
+
+    assert found is not None
+    assert (found.is_stopped, found.updated_by) == (True, "pia")

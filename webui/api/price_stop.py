@@ -20,8 +20,7 @@ router = Router(tags=["prices"])
 class PriceStopState(Schema):
     """The state of the kill switch. While `is_stopped` is true, no proposed price can be approved.
 
-    `updated_by` and `updated_at` belong to the last change of any setting, not only of the kill
-    switch.
+    `updated_by` and `updated_at` belong to the last change of the kill switch.
     """
 
     is_stopped: bool
@@ -53,7 +52,7 @@ StopCommand = Annotated[StopPrices | ReleasePrices, Field(discriminator="action"
 def get_price_stop(request: HttpRequest) -> PriceStopState:
     """Return the state of the kill switch, which stops all rule-made prices.
 
-    Author and time are those of the last change of any setting, not only of the kill switch.
+    Author and time are those of the last change of the kill switch.
     """
     return _state()
 

@@ -4,16 +4,27 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from ledger.access.scope import EVERYWHERE, within
 from ledger.kernel.rows import select_one
 
+# Other settings are in the same row, so its author may be another person.
 _STOP: Final = """
-SELECT price_kill_switch AS is_stopped, updated_by, updated_at FROM app.setting WHERE id = 1
+SELECT s.price_kill_switch AS is_stopped, last.actor AS updated_by,
+       coalesce(last.at, s.updated_at) AS updated_at
+FROM app.setting s
+LEFT JOIN LATERAL (SELECT actor, at FROM app.action_log
+    WHERE subject = 'settings' AND action = 'price_kill_switch' ORDER BY id DESC LIMIT 1) last
+    ON true
+WHERE s.id = 1
 """
 
 
 @dataclass(frozen=True, slots=True)
 class PriceStop:
-    """The state of the kill switch, with person and time of the last change of any setting."""
+    """The state of the kill switch, with person and time of its last change.
+
+    `updated_by` is None if the switch was never changed, or not by a person.
+    """
 
     is_stopped: bool
     updated_by: str | None
@@ -22,4 +33,5 @@ class PriceStop:
 
 def price_stop() -> PriceStop | None:
     """Return the state of the kill switch, or None in a database without settings."""
-    return select_one(_STOP, {}, PriceStop)
+    with within(EVERYWHERE):  # the entry of the audit log belongs to no store
+        return select_one(_STOP, {}, PriceStop)

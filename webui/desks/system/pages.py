@@ -12,7 +12,7 @@ from webui.desks.system.proofs import proofs as newest_proofs
 from webui.desks.system.proofs import prover
 from webui.readmodel import rejected as records
 from webui.readmodel.choices import locations
-from webui.shell.fields import is_digits
+from webui.shell.fields import DAY, is_digits
 from webui.shell.page import render_page
 
 MOST_CHARACTERS = 200
@@ -105,6 +105,6 @@ def audit(request: HttpRequest) -> HttpResponse:
 def _day(text: str) -> date | None:
     """Return the day of a text like `2026-11-24`, or None for any other text."""
     try:
-        return date.fromisoformat(text)
+        return date.fromisoformat(text) if DAY.fullmatch(text) else None
     except ValueError:
         return None
