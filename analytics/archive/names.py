@@ -26,7 +26,7 @@ def former_name(name: str) -> str:
 
 
 def candidates(name: str) -> Iterator[str]:
-    """Yield the names under which to look for a file: its present name, former name, present name.
+    """Yield the names under which to look for a file: present, former and again the present name.
 
     The archiver may rename the file after the first attempt. Then the third attempt finds it.
     """

@@ -88,9 +88,10 @@ def run(trading: Trading, progress: Progress | None = None) -> Traded:
 
 
 def _prepare(shop_floor: ShopFloor, minutes: float) -> None:
-    """Buy goods for at most an hour of the run, and reduce the prices of hot items.
+    """Buy the goods that the run, or at most its first hour, will sell. Reduce hot items' prices.
 
-    Buy nothing if the run has no end, or if its scenario doesn't limit sales to the shelf.
+    Buy nothing if the run has no end, or if customers of its scenario can buy units that no shelf
+    has.
     """
     if shop_floor.scenario.is_limited and minutes:
         seconds = min(minutes * 60, LONGEST_BUY_IN_S)

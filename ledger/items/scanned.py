@@ -95,7 +95,8 @@ def problem_of(text: str, found: Sequence[CodeMatch]) -> str:
     skus = sorted({match.sku for match in active(found)})
     if len(skus) > 1:
         return Message(
-            "a code that different suppliers use for %(skus)s: type the SKU", skus=", ".join(skus)
+            "a code that means another product at each supplier (%(skus)s): type the SKU",
+            skus=", ".join(skus),
         )
     if found and not skus:
         return Message(

@@ -23,7 +23,8 @@ def below_minimum(
         if value < least:
             rule = Message(
                 "The order for %(location)s is worth %(value)s. The minimum of %(name)s is "
-                "%(least)s. Pick more, tick to send below the minimum, or approve without sending",
+                "%(least)s. Pick more needs, allow orders below the minimum, or approve without "
+                "sending",
                 location=location,
                 value=amount_text(value),
                 name=name,

@@ -77,7 +77,7 @@ def plan_transfer(
 class ShipTransfer:
     """A transfer that was not planned and has left; `shipped_at` None means now.
 
-    `beyond_stock_allowed` accepts more units than the source has on hand and not promised.
+    With `beyond_stock_allowed`, the units may exceed the source's available to sell.
     """
 
     route: Route
@@ -97,7 +97,7 @@ def ship_transfer(
     * The person must work for the source; working for the destination is not enough.
     * The revision of the need is not compared.
     * The due day may be past, but not before the shipping day.
-    * `beyond_stock_allowed` accepts more units than the source has on hand and not promised.
+    * With `beyond_stock_allowed`, the units may exceed the source's available to sell.
     """
     route, reorder_id = command.route, command.reorder_id
     keys = route.keys()
@@ -145,8 +145,8 @@ def ship_planned_transfer(
 
     `shipment_line_id` is the row of the source or of the destination.
 
-    Raise `ServiceError` for more units than the source has on hand and not promised, unless
-    `beyond_stock_allowed`. Raise `Conflict` if the transfer is not planned any more.
+    Raise `ServiceError` for more units than the source has available to sell, unless
+    `beyond_stock_allowed` is True. Raise `Conflict` if the transfer is not planned any more.
     """
     checks.integer("units", units, 1)
 

@@ -140,8 +140,8 @@ def request_transfer(request: HttpRequest) -> HttpResponse:
     form = RequestForm(request.POST)
     if form.text("reorder_id") and DECIDE_REORDERS not in abilities(request.user):
         message = gettext_noop(
-            "This transfer answers a need, so only people with the right to decide reorders can "
-            "request it, or send it without a request. Nothing was changed."
+            "This transfer answers a need. To request it, or to send it without a request, you "
+            "need the right to decide reorders. Nothing was changed."
         )
         raise PermissionDenied(message)
 
