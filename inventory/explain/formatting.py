@@ -32,7 +32,7 @@ LABELS: Final = {
     "base_position_units": "Base position B",
     "reorder_point_units": "Reorder point",
     "order_up_to_units": "Order up to",
-    "below_order_up_to_units": "One unit below that level",
+    "below_order_up_to_units": "One unit below the order level",
     "batch_units": "Above the reorder point",
     "typed_units": "As typed",
     "demand_rate_micro": "Demand per day d",

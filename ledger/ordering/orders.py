@@ -256,7 +256,7 @@ def _refuse_terms(order_ref: str, lines: Sequence[OrderLine], *, allowed: bool) 
     if value < least and not allowed:
         rule = Message(
             "%(order_ref)s is worth %(value)s, below the supplier's minimum of %(least)s. Order "
-            "more, or tick to send below the minimum",
+            "more, or tick the box that allows orders below the minimum",
             order_ref=order_ref,
             value=amount_text(value),
             least=amount_text(least),

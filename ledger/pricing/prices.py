@@ -129,7 +129,7 @@ def _beginning(inv_key: str, command: SetPrice, newest: TimelineRow | None) -> d
 
 def _priced_already(inv_key: str) -> str:
     return Message(
-        "%(inv_key)s has prices already, so this can't be its first one: set a manual price",
+        "%(inv_key)s has prices already, so this price can't be its first: set a manual price",
         inv_key=inv_key,
     )
 

@@ -361,7 +361,7 @@ def test_review_page_offers_rollback_only_while_its_revision_decides(
     assert 'name="kind" value="rollback"' in after
     assert "Revision 3 decides." in after
     # A person switched in a terminal. The step is done, although no request of a page ran.
-    assert "UTC, switched by root." in after
+    assert "UTC. root switched to it." in after
     assert after.count('<span class="flag good">done</span>') == 1
     assert "Revision 2 has decided since" in back
     assert back.count("Ask for it") == 3

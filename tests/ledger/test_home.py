@@ -58,7 +58,7 @@ def test_home_page_lists_needs_with_their_value_before_tasks_for_a_buyer(
     assert found[0][3] == "€10.00"
     assert [row[5].partition(":")[0] for row in found] == [
         "Approve needs",
-        "Open held needs",
+        "Show held needs",
         "Range it",
     ]
 

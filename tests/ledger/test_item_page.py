@@ -161,7 +161,10 @@ def test_late_sales_are_listed_under_the_window_that_they_changed(
     late, _, _ = rest.partition("2026-03-02 12:00")
     assert "t late: sale \N{MINUS SIGN}1, recorded" in late
     assert "by bob" in late
-    assert "1 change comes from a line that was corrected or deleted later; the log has it." in late
+    assert (
+        "1 change comes from a line that was corrected or deleted later; the log has this change."
+        in late
+    )
 
 
 def test_a_price_that_began_after_the_last_record_of_the_item_is_shown(

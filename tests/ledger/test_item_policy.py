@@ -67,7 +67,7 @@ def test_item_page_shows_the_policy() -> None:
         "Typed reorder point, order level, quantity 4, 9, 0",
         "Supplier ACME",
         "Cost of a unit €12.50",
-        "Ordered without a person up to never",
+        "Automatic orders up to never",
         "Price mode the rules propose, a person approves advise",
         "Regular price, margin, tax €19.99, 20.5 %, 7.50 %",
     ):
@@ -85,7 +85,7 @@ def test_purchasing_sets_the_automatic_limit_and_nothing_else(ledger: psycopg.Co
     assert columns(ledger) == (50_000, "advise", 0, "buyer")
     said = text(client.get(PAGE))
     assert "Changed: automatic limit." in said
-    assert "Ordered without a person up to €500.00" in said
+    assert "Automatic orders up to €500.00" in said
 
 
 def test_pricing_sets_the_price_mode_and_its_limit(ledger: psycopg.Connection) -> None:

@@ -66,7 +66,7 @@ def test_decision_on_a_need_redirects_to_the_next_need_with_a_message(needs: lis
     place = "/reorders/?view=open&location=L#R%3AL%7CS2%3A1-2"
     assert answer["Location"] == place
     said = html(client.get(place))
-    assert "Rejected S1 at L. For seven days the rules open no new need for it." in said
+    assert "Rejected S1 at L. For seven days the rules open no new need of this item." in said
 
 
 def test_decision_on_the_last_flagged_need_redirects_to_no_routine_need(

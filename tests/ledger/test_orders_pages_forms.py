@@ -145,11 +145,11 @@ def test_only_the_lead_orders_cancelled_units_again(ledger: psycopg.Connection) 
     line_id = order()
     services.cancel_order_units(line_id=line_id)
     opened = f"/orders/order?ref=X-1&open={line_id}"
-    assert "Order cancelled units again" not in text(person("buyer").get(opened))
+    assert "Order the cancelled units again" not in text(person("buyer").get(opened))
     assert post(person("buyer"), line_id, "restore", units=4).status_code == 422
 
     lead = person("lead")
-    assert "Order cancelled units again" in text(lead.get(opened))
+    assert "Order the cancelled units again" in text(lead.get(opened))
     assert post(lead, line_id, "restore", units=4).status_code == 302
 
 

@@ -58,7 +58,7 @@ def test_second_initial_price_of_an_item_is_refused(ledger: psycopg.Connection) 
     long_ago = database_now() - timedelta(days=400)
     for begins in (None, long_ago):
         with pytest.raises(
-            Conflict, match=r"L\|S has prices already, so this can't be its first one"
+            Conflict, match=r"L\|S has prices already, so this price can't be its first"
         ):
             services.set_price(
                 services.SetPrice(
@@ -363,7 +363,7 @@ def test_price_page_names_the_scheduled_replacement_in_store_time(
         page = client.post("/prices/items/L/S/change", typed, follow=True).content.decode()
 
     from_when = moment_text(tomorrow, now=database_now(), zone=zone_of("Europe/Berlin"))
-    assert f"A price of €8.70 is scheduled from {from_when} on, and then replaces" in page
+    assert f"From {from_when} on, a scheduled price of €8.70 replaces the" in page
     assert f"This undoes the price of €8.70 from {from_when} on." in page
     assert f'<th scope="row"><time title="{tomorrow:%Y-%m-%d %H:%M:%S} UTC">{from_when}<' in page
     assert re.search(r"cost €[0-9.]+. The lowest allowed price is <b>€[0-9.]+</b>", page)

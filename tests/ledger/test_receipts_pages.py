@@ -65,7 +65,7 @@ def test_accepting_the_rest_records_a_typed_shortage_and_full_other_lines(
     assert answer.status_code == 302
     assert receipts(ledger) == [(8, 0, 8, "short", "associate"), (6, 0, 6, None, "associate")]
     report = text(client.get(answer["Location"]))
-    assert "Closing report of this delivery" in report
+    assert "Final report of this delivery" in report
     assert "<b>2 units</b> of the order are still open" in report
 
 

@@ -99,7 +99,7 @@ def test_analysts_see_rejected_records_but_cannot_settle_them(inbox: psycopg.Con
     record = lost(inbox)
     analyst, buyer = person("analyst"), person("buyer")
     page = analyst.get(f"/system/rejected/{record}")
-    assert b"needs the role <b>operator" in page.content
+    assert b"the role <b>operator</b> can settle" in page.content
     assert analyst.post(f"/system/rejected/{record}/settle", form(record, 0)).status_code == 403
     assert buyer.get(f"/system/rejected/{record}").status_code == 403
 

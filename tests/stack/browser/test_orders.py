@@ -93,7 +93,7 @@ def test_a_need_is_ordered_received_short_and_its_rest_cancelled(
     mug.get_by_label("Received").fill("40")
     mug.get_by_label("Reason").select_option("short")
     dock.get_by_role("button", name="Receive and accept the rest").click()
-    expect(dock.get_by_text("Closing report of this delivery")).to_be_visible()
+    expect(dock.get_by_text("Final report of this delivery")).to_be_visible()
     stack.wait_until(
         lambda: (figures(shop, "MUG"), figures(shop, "CUP")) == ((58, 2), (60, 0)),
         describe=lambda: f"{figures(shop, 'MUG')} {figures(shop, 'CUP')}",

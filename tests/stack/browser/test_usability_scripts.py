@@ -116,7 +116,7 @@ def test_a_short_delivery_is_received_after_the_missing_reason_is_added(
     assert reason.evaluate(COVERED) == ""
     hand.press(page.get_by_role("button", name="Receive and accept the rest"))
 
-    expect(page.get_by_text("Closing report of this delivery")).to_be_visible()
+    expect(page.get_by_text("Final report of this delivery")).to_be_visible()
     assert hand.presses <= RECEIVE
     received = day.shop.sql(
         "SELECT received_units, discrepancy_reason FROM retail.shipment_line s"

@@ -39,7 +39,7 @@ def ask(request: HttpRequest) -> HttpResponse:
         actor, command_id = request.user.get_username(), form.cleaned()["command_id"]
         number = ask_history(wanted, actor=actor, command_id=command_id)
         if page:
-            return gettext("Asked for the explanation."), page
+            return gettext("The explanation is requested."), page
         return gettext("Asked: %(kinds)s.") % {"kinds": KINDS[wanted.kind]}, reverse(
             "history-request", args=[number]
         )

@@ -36,11 +36,12 @@ _ABOUT: Final = {
         "Write the states of run B of this review into the changelogs of the revision."
     ),
     kinds.SHADOW: gettext_noop(
-        "Start the revision's workers beside the stack. Compare their decisions with those of the"
-        " stack three times."
+        "Start the revision's workers beside the stack. Compare their decisions three times with "
+        "those of the stack."
     ),
     kinds.CUTOVER: gettext_noop(
-        "Compare once more, then switch: the desks show only the needs of this revision."
+        "Compare once more, then switch. After the switch, the desks show only the needs of this "
+        "revision."
     ),
     kinds.ROLLBACK: gettext_noop("Let the former revision decide again."),
 }

@@ -167,7 +167,7 @@ def act(request: HttpRequest, number: int) -> HttpResponse:
         actor, command_id = request.user.get_username(), given["command_id"]
         if given["action"] == CONFIRM:
             confirm_request(number, actor=actor, command_id=command_id)
-            return gettext("Confirmed. It starts within seconds.")
+            return gettext("Confirmed. The work starts within seconds.")
         cancel_request(number, actor=actor, command_id=command_id)
         return gettext("Cancelled. Nothing was started.")
 

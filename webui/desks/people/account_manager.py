@@ -58,8 +58,8 @@ class AccountManager:
         if not self.manages_all:
             message = gettext_noop(
                 "Only an operator who works in every store can remove a second factor. Nothing "
-                "was changed. Ask such an operator; they will first check that the phone is "
-                "really lost."
+                "was changed. Ask an operator of all stores, who will first check that the phone "
+                "is really lost."
             )
             raise PermissionDenied(message)
 

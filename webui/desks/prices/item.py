@@ -132,8 +132,8 @@ def _written(price_id: int) -> str:
     if following is None:
         return message
     replaced = gettext(
-        "A price of %(price_minor)s is scheduled from %(effective_from)s on, and then replaces the "
-        "written price."
+        "From %(effective_from)s on, a scheduled price of %(price_minor)s replaces the written "
+        "price."
     )
     return f"{message} {replaced}" % {
         "price_minor": amount_text(following.price_minor),

@@ -52,7 +52,9 @@ def execute(command: Command, *, odd_units_allowed: bool) -> str:
             return _transferred(command)
         case "reject":
             reject_reorder(**common, reason=command.reason)
-            text = gettext("Rejected %(need)s. For seven days the rules open no new need for it.")
+            text = gettext(
+                "Rejected %(need)s. For seven days the rules open no new need of this item."
+            )
             return text % {"need": name_of(command.proposal)}
         case "snooze":
             snooze = SnoozeForm(command.typed)
@@ -63,7 +65,7 @@ def execute(command: Command, *, odd_units_allowed: bool) -> str:
             }
         case "resume":
             resume_reorder(**common)
-            return gettext("Resumed %(need)s: the rules check it again.") % {
+            return gettext("Resumed %(need)s: the rules check the item again.") % {
                 "need": name_of(command.proposal)
             }
         case unknown:

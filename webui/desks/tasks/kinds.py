@@ -169,8 +169,8 @@ def _signal(numbers: Numbers) -> str:
 def _missing(numbers: Numbers) -> str:
     decision = numbers["reorder"] or numbers["price"]
     return gettext(
-        "For the workers, the decision %(decision)s is open, but no proposal with this id has "
-        "arrived."
+        "According to the workers, the decision %(decision)s is open, but no proposal with this "
+        "id has arrived."
     ) % {"decision": decision}
 
 
@@ -285,14 +285,14 @@ KINDS: Final[Mapping[str, Kind]] = {
     kinds.COUNT_VARIANCE: Kind(
         gettext_noop("Difference of a count"),
         _variance,
-        gettext_noop("Open waiting counts"),
+        gettext_noop("Show waiting counts"),
         _waiting,
         APPROVE_COUNTS,
     ),
     kinds.STUCK_TRANSFER: Kind(
         gettext_noop("Stuck transfer"),
         _transfer,
-        gettext_noop("Open transfers"),
+        gettext_noop("Show transfers"),
         _desk("transfers", _location_query),
         SEE_TRANSFERS,
     ),
@@ -337,21 +337,21 @@ KINDS: Final[Mapping[str, Kind]] = {
     kinds.OVERDUE_RECEIPT: Kind(
         gettext_noop("Overdue receipt"),
         _overdue,
-        gettext_noop("Open orders"),
+        gettext_noop("Show orders"),
         _desk("orders", _location_query),
         SEE_ORDERS,
     ),
     kinds.HELD_AT_ZERO: Kind(
         gettext_noop("Held need with nothing to sell"),
         _held,
-        gettext_noop("Open held needs"),
+        gettext_noop("Show held needs"),
         _held_needs,
     ),
     kinds.NEGATIVE_BUCKET: Kind(
         gettext_noop("Quantity below zero"), _bucket, gettext_noop("See its documents"), _item
     ),
     kinds.STUCK_SIGNAL: Kind(
-        gettext_noop("Need without a decision"), _signal, gettext_noop("Open reorders"), _reorders
+        gettext_noop("Need without a decision"), _signal, gettext_noop("Show reorders"), _reorders
     ),
     kinds.FLOOR_BREACHED: Kind(
         gettext_noop("Floor breached"), _floor, gettext_noop("Change the price"), _price
