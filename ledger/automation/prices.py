@@ -124,7 +124,7 @@ def why_not(candidate: Candidate, *, now_us: int, as_of_us: int | None) -> str |
         ),
         (
             is_stale(candidate.pipeline_age_us),
-            gettext_noop("no heartbeat of a partition for 60 s: the stock figures may be old"),
+            gettext_noop("a partition has had no heartbeat for 60 s: the stock figures may be old"),
         ),
     )
     return next((why for objects, why in objections if objects), None)

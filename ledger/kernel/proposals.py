@@ -131,7 +131,7 @@ def last_decision(desk: Desk[Proposal], proposal: str) -> tuple[str, str]:
         proposal,
     )
     if last is None or last.decided_at is None:
-        refuse(desk.id_column, proposal, "no proposal with this id has a decision")
+        refuse(desk.id_column, proposal, "no proposal with this id was decided")
     return person(last.decided_by), moment_text(last.decided_at)
 
 

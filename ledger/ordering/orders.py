@@ -280,7 +280,7 @@ def _refuse_past_days(lines: Sequence[OrderLine], now: datetime) -> None:
     if past[MOST_NAMED:]:
         named.append(Message("%(past)s more", past=len(past) - MOST_NAMED))
     rule = Message(
-        "not before %(now)s: choose a later day for each of these lines, or delete it: %(named)s",
+        "not before %(now)s: choose a later day for these lines, or delete the lines: %(named)s",
         now=checks.day_of(now),
         named=joined(named),
     )

@@ -151,7 +151,7 @@ def _freshness(case: Case) -> Iterable[Reason | None]:
     if is_stale(case.pipeline_age_us):
         yield Reason(
             "pipeline_stale",
-            gettext_noop("no heartbeat of a partition for 60 s: the stock figures may be old"),
+            gettext_noop("a partition has had no heartbeat for 60 s: the stock figures may be old"),
         )
 
 

@@ -36,7 +36,7 @@ UPDATE app.history_request SET finished_at = clock_timestamp(), problem = %s
 WHERE started_at IS NOT NULL AND finished_at IS NULL
 """
 _AGAIN: Final = gettext_noop(
-    "The process that executed this request ended. Ask again: finished units of a run are kept."
+    "The process that executed this request ended. Ask again: the finished parts of a run are kept."
 )
 _PROGRESS: Final = "UPDATE app.history_request SET progress = %s WHERE id = %s"
 _FINISH: Final = """

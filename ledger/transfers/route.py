@@ -17,7 +17,9 @@ from ledger.kernel.unscoped_rows import read_one
 from ledger.messages import Message, gettext_noop, joined
 from ledger.nouns import counted
 
-BEYOND_STOCK: Final = gettext_noop("or confirm that more units were sent than are recorded here")
+BEYOND_STOCK: Final = gettext_noop(
+    "or confirm that more units were sent than the stock record shows"
+)
 
 _STOCK: Final = """
 SELECT there.expected_units AS on_hand_units, i.allocated_units + (

@@ -41,7 +41,9 @@ def test_a_person_without_the_operator_role_cannot_open_admin_pages(
     assert fingerprint() == before
     assert "/admin/" not in text(client.get("/"))
     [reason] = rows.execute("SELECT DISTINCT reason FROM app.refusal").fetchall()
-    assert reason == ("This needs the right to manage reference data. Nothing was changed.",)
+    assert reason == (
+        "This page or action needs the right to manage reference data. Nothing was changed.",
+    )
 
 
 def test_an_operator_of_only_some_stores_cannot_open_admin_pages(rows: psycopg.Connection) -> None:

@@ -141,7 +141,7 @@ def test_no_price_is_written_by_rule_while_the_pipeline_is_stale(
 
     assert write_due() == 0
     assert objections_to([due])[due] == (
-        "no heartbeat of a partition for 60 s: the stock figures may be old"
+        "a partition has had no heartbeat for 60 s: the stock figures may be old"
     )
 
 

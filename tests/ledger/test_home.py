@@ -131,7 +131,9 @@ def test_an_operator_sees_requests_that_wait_for_a_confirmation(shop: psycopg.Co
 
     [found] = [line for line in lines("operator") if line[0].startswith("Requests to confirm")]
 
-    assert found[0] == "Requests to confirm asked for by ada, olga; another operator has to confirm"
+    assert found[0] == (
+        "Requests to confirm asked for by ada, olga; another operator has to confirm each request"
+    )
     assert found[1:3] == ["Today", "2"]
     assert not [line for line in lines("analyst") if line[0].startswith("Requests to confirm")]
 

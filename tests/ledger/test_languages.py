@@ -41,7 +41,7 @@ EXCEPTIONS = {
     r"^\w+:\w+$": "scopes of tokens, as programs send them",
     r"\b(GET|POST) /\S*": "addresses of refused requests",
     r"\b(associate|manager|buyer|lead|pricing|analyst|operator)\b": "codes of roles",
-    r"^[: ]*(This needs the right to .*|further addresses)$": "recorded reasons",
+    r"^[: ]*(This page or action needs the right to .*|further addresses)$": "recorded reasons",
     r"^order$": "an action of the audit log, with the id of a plural",
     r"^(Reorder point units|Shrink)$": "columns of compared records, names of questions",
     r"\bsource must be an object, got None\b": "the detail of a rejected record",
@@ -204,7 +204,7 @@ def test_the_api_and_the_record_of_refusals_stay_english(ledger: psycopg.Connect
     program = client.get("/api/v1/stock", headers={"accept-language": "de"})
 
     assert "Es wurde nichts geändert." in body(refused)
-    assert reasons == ("This needs the right to see history. Nothing was changed.",)
+    assert reasons == ("This page or action needs the right to see history. Nothing was changed.",)
     assert program.json()["detail"].endswith("Nothing was changed.")
 
 

@@ -293,7 +293,7 @@ def test_need_page_shows_warnings_that_do_not_stop_an_automatic_order(
 
     page = text(person("buyer").get("/reorders/need", {"id": need}))
 
-    assert "orders this need without a person when these reasons have ended: it " in page
+    assert "orders this need automatically when all these reasons have ended: it " in page
     assert "that don't stop an automatic order: is below zero: count it first." in page
     assert "Waits for a person" not in page
 

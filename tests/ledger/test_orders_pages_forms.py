@@ -224,7 +224,7 @@ def test_draft_line_past_its_due_day_is_marked_and_blocks_sending(
     assert "due day is over. Open it and move the due day" in page
     assert refused.status_code == 422
     assert (
-        f"choose a later day for each of these lines, or delete it: line {late} (S, 2026-03-02)"
+        f"choose a later day for these lines, or delete the lines: line {late} (S, 2026-03-02)"
         in text(refused)
     )
     assert post(client, late, "re_date", due_on="2099-03-02").status_code == 302

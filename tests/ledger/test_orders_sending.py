@@ -49,7 +49,7 @@ def test_order_with_a_draft_line_past_its_due_day_is_not_sent(
 
     assert (refused.value.field, refused.value.value) == ("due_on", yesterday)
     assert refused.value.rule == (
-        f"not before {today(ledger)}: choose a later day for each of these lines, or delete it: "
+        f"not before {today(ledger)}: choose a later day for these lines, or delete the lines: "
         f"line {late} (S, {yesterday})"
     )
     assert line(ledger, late) == ("draft", 10, None, 0)

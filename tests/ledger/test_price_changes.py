@@ -364,7 +364,7 @@ def test_price_page_names_the_scheduled_replacement_in_store_time(
 
     from_when = moment_text(tomorrow, now=database_now(), zone=zone_of("Europe/Berlin"))
     assert f"From {from_when} on, a scheduled price of €8.70 replaces the" in page
-    assert f"This undoes the price of €8.70 from {from_when} on." in page
+    assert f"This undoes the price of €8.70 that applies from {from_when} on." in page
     assert f'<th scope="row"><time title="{tomorrow:%Y-%m-%d %H:%M:%S} UTC">{from_when}<' in page
     assert re.search(r"cost €[0-9.]+. The lowest allowed price is <b>€[0-9.]+</b>", page)
 

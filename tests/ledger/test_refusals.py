@@ -47,9 +47,9 @@ def test_a_refused_page_and_a_foreign_store_are_recorded_with_their_reason(
     ]
     reasons = record.execute("SELECT reason FROM app.refusal ORDER BY id").fetchall()
     assert [reason.partition(".")[0] for (reason,) in reasons] == [
-        "This needs the right to see rejected bytes",
+        "This page or action needs the right to see rejected bytes",
         "THEIRS-1 is not one of your stores",
-        "This needs the right to stop prices",
+        "This page or action needs the right to stop prices",
     ]
 
 

@@ -68,7 +68,7 @@ def test_a_rejected_record_is_shown_with_its_row_and_both_stock_figures(
     [
         (b"not json", "not JSON"),
         (ENVELOPE % 999, "sale_line 999 no longer exists"),
-        (ENVELOPE.replace(b"sale_line", b"pg_class") % 1, "no row of a captured table"),
+        (ENVELOPE.replace(b"sale_line", b"pg_class") % 1, "not a row of a captured table"),
         (None, "tombstone"),
     ],
 )

@@ -147,7 +147,7 @@ def requires(ability: str, *, company: bool = False) -> Callable[[View], View]:
         def guarded(request: HttpRequest, /, **kwargs: Any) -> HttpResponseBase:  # noqa: ANN401 -- what the route gives
             if ability not in abilities(request.user):
                 message = Message(
-                    "This needs the right to %(right)s. Nothing was changed.",
+                    "This page or action needs the right to %(right)s. Nothing was changed.",
                     right=Message(ability.replace("_", " ")),
                 )
                 raise PermissionDenied(message)

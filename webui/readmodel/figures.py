@@ -52,7 +52,7 @@ LABELS: Final = {
 MEANINGS: Final = {
     "negative": gettext_noop("on-hand is below zero: something was not counted or not received"),
     "out": gettext_noop("nothing available to sell"),
-    "low": gettext_noop("available is at or below the reorder point"),
+    "low": gettext_noop("the available units are at or below the reorder point"),
     "over": gettext_noop("on-hand is above the order-up-to level"),
     "ok": gettext_noop("between the reorder point and the order-up-to level"),
 }

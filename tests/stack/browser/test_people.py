@@ -126,6 +126,6 @@ def test_operators_see_refused_requests_with_account_and_reason(doors: Doors) ->
     operator.get_by_role("button", name="Apply").click()
 
     row = operator.get_by_role("row", name="GET /people/").first
-    expect(row).to_contain_text("Not allowed: This needs the right to manage staff")
+    expect(row).to_contain_text("Not allowed: This page or action needs the right to manage staff")
     faults += faults_of(operator)
     assert faults == []

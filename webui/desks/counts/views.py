@@ -221,7 +221,10 @@ def _batch(body: bytes) -> list[Entry]:
     """
     field, rule = (
         "entries",
-        gettext_noop("not in the format of this page. Nothing was saved: reload and send again"),
+        gettext_noop(
+            "not in the format of this page. Nothing was saved: reload the page, then send the "
+            "entries again"
+        ),
     )
     if len(body) > MOST_BYTES:
         raise ServiceError(

@@ -190,7 +190,7 @@ def _requests(_location: str) -> Iterable[Waiting]:
         urgency=TODAY,
         what=gettext("Requests to confirm"),
         items=len(found),
-        note=gettext("asked for by %(people)s; another operator has to confirm")
+        note=gettext("asked for by %(people)s; another operator has to confirm each request")
         % {"people": people},
         step=gettext("Open the request"),
         url=reverse("history-request", args=[found[0].id]),

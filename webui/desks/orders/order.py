@@ -22,7 +22,7 @@ _ACTION_TEXTS: Final[Mapping[str, str]] = MappingProxyType(
         "ship_order": gettext_noop("announced goods"),
         "re_date_order": gettext_noop("moved the due day"),
         "cancel_order": gettext_noop("cancelled the rest"),
-        "restore_order": gettext_noop("ordered cancelled units again"),
+        "restore_order": gettext_noop("ordered the cancelled units again"),
         "delete_order": gettext_noop("deleted the line"),
         "receive": gettext_noop("received"),
         "correct_receipt": gettext_noop("corrected a receipt"),

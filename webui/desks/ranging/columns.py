@@ -154,7 +154,7 @@ SECTIONS: Final[tuple[tuple[str, tuple[Field, ...]], ...]] = (
                 gettext_noop("Price rules"),
                 (
                     ("off", gettext_noop("off")),
-                    ("advise", gettext_noop("propose, a person approves")),
+                    ("advise", gettext_noop("the rules propose, a person approves")),
                     ("auto", gettext_noop("by rule")),
                 ),
                 default="off",

@@ -9,9 +9,9 @@ from webui.shell.fields import CodeField, MoneyField, ShownField, UuidField, Who
 from webui.shell.forms import PageForm
 
 PRICE_MODES: Final = {
-    "off": gettext_noop("no prices by rule"),
+    "off": gettext_noop("no rule-made prices"),
     "advise": gettext_noop("the rules propose, a person approves"),
-    "auto": gettext_noop("small changes are written without a person"),
+    "auto": gettext_noop("small changes are written automatically"),
 }
 MOST_PERMILLE: Final = 1000
 

@@ -172,7 +172,7 @@ def _row(table: str, image: Any) -> str:  # noqa: ANN401 -- an image as it came
     )
     row_id = image.get("id") if isinstance(image, dict) else None
     if not known or not isinstance(row_id, int):
-        return gettext("no row of a captured table")
+        return gettext("not a row of a captured table")
     keys = fetch_column(
         f"SELECT inv_key FROM retail.{table} WHERE id = %s",  # noqa: S608 -- a table of the catalogue
         row_id,

@@ -205,7 +205,7 @@ def step(request: HttpRequest) -> HttpResponse:
     form = StepForm(request.POST)
     moves_goods = TRANSFER in abilities(request.user)
     if not moves_goods and form.text("action") != "cancel":
-        message = gettext_noop("This needs the right to transfer. Nothing was changed.")
+        message = gettext_noop("This action needs the right to transfer. Nothing was changed.")
         raise PermissionDenied(message)
 
     def show(refusal: str, status: int) -> HttpResponse:
