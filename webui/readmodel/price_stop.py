@@ -7,9 +7,11 @@ from typing import Final
 from ledger.access.scope import EVERYWHERE, within
 from ledger.kernel.rows import select_one
 
-# Other settings are in the same row, so its author may be another person.
+# Other settings are in the same row, so its author may be another person. Author and time of the
+# row are shown only if the audit log has no entry, because SQL has set the switch.
 _STOP: Final = """
-SELECT s.price_kill_switch AS is_stopped, last.actor AS updated_by,
+SELECT s.price_kill_switch AS is_stopped,
+       CASE WHEN last.at IS NULL THEN s.updated_by ELSE last.actor END AS updated_by,
        coalesce(last.at, s.updated_at) AS updated_at
 FROM app.setting s
 LEFT JOIN LATERAL (SELECT actor, at FROM app.action_log
