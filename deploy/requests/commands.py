@@ -73,6 +73,6 @@ def _tree_option(settings: Connections, run: str) -> Iterator[str]:
 
 
 def trees_of(settings: Connections, code: str) -> list[Path]:
-    """Return the source trees in `backfill/trees` of the home whose rules have the hash `code`."""
+    """Return those source trees in `backfill/trees` whose rules have the hash `code`."""
     trees = (settings.home / "backfill" / "trees").glob("*/analytics/backfill")
     return [tree.parents[1] for tree in trees if hash_of(tree.parents[1]) == code]

@@ -16,7 +16,7 @@ class RefuseZeros(MiddlewareMixin):
     """
 
     def process_request(self, request: HttpRequest) -> HttpResponse | None:
-        """Return the answer 400 for a NUL character or another character set; None to continue."""
+        """Return the answer 400 for a NUL character or a wrong character set; None to continue."""
         charset = (request.content_params or {}).get("charset", "utf-8")
         if charset.lower() not in _CHARSETS:
             return _refused("Send forms in UTF-8. Nothing was changed.")

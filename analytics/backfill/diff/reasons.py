@@ -36,7 +36,7 @@ def reason_of(pair: Pair) -> str:
 
 
 def _end(newest: Revised) -> str:
-    """Return the need's last status. For a cancelled need, add its reason, a code of the rules."""
+    """Return the need's last status. For a cancelled need, add the code of its reason."""
     is_code = newest.status == "cancelled" and newest.reason is not None
     return f"{newest.status}: {newest.reason}" if is_code else newest.status
 

@@ -250,10 +250,10 @@ def _sending(head: Header, drafts: list[Line]) -> dict[str, Any]:
 
 
 def _first_line(request: HttpRequest, lines: list[Line], refused_line: str) -> int:
-    """Return the index of the first line to show.
+    """Return the index of the first line to show, which begins a page.
 
-    It is the start of the page with the refused line. Without a refused line, it is the start of
-    the page that has the index `from` of the query string. Otherwise it is 0.
+    The page is the one with the refused line. Without a refused line, it is the page with line
+    `from`, an index in the query string. If there is no such line, it is the first page.
     """
     for place, line in enumerate(lines):
         if str(line.id) == refused_line:
