@@ -75,9 +75,17 @@ def log_receipt(inv_key: str, shipment_id: int, delivered: Delivered, actor: str
 
 
 def log_correction(
-    receipt: ShipmentLine, delivered: Delivered, actor: str | None, *, order_ref: str | None = None
+    receipt: ShipmentLine,
+    delivered: Delivered,
+    actor: str | None,
+    *,
+    order_ref: str | None = None,
+    extra_units: int = 0,
 ) -> None:
-    """Append the correction of a receipt to the audit log, with its units before and after."""
+    """Append the correction of a receipt to the audit log, with its units before and after.
+
+    `extra_units` are the extra units of other receipts that now count towards the order.
+    """
     detail = {
         "shipment": receipt.id,
         "transfer": receipt.transfer_ref,
@@ -85,6 +93,7 @@ def log_correction(
         "order": order_ref,
         "received": [receipt.received_units, delivered.received_units],
         "damaged": [receipt.damaged_units, delivered.damaged_units],
+        "extra_units": extra_units or None,
         "reason": delivered.discrepancy_reason,
     }
     log_action(actor=actor, action="correct_receipt", subject=receipt.inv_key, detail=detail)

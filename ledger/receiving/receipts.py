@@ -130,8 +130,8 @@ def correct_receipt(
 
     Return the receipt's effect on the order line. The time is replaced only if `delivered` has one.
     The order line gets the status that its open units require. A receipt of 0 units needs a reason.
-    If the correction leaves open units, extra units of the line's other receipts count towards the
-    order, oldest receipt first. So units that have arrived never stay on order.
+    If the correction opens units of the line, extra units of its other receipts count towards the
+    order, oldest receipt first.
 
     Raises:
         ServiceError: another person received the goods, or a value breaks a rule.
@@ -149,13 +149,15 @@ def correct_receipt(
         promised = 0 if line is None else open_order_units(line, without_shipment=receipt.id)
         order_units = min(delivered.arrived_units, promised)
         _rewrite(receipt, delivered, order_units, actor)
-        order_ref = None if line is None else line.order_ref
-        log_correction(receipt, delivered, actor, order_ref=order_ref)
         open_units = promised - order_units
+        extra_units = 0
         if line is not None:
-            open_units = _count_extra_units(line.id, receipt.id, open_units)
+            opened_units = min(open_units, receipt.order_units - order_units)
+            extra_units = _count_extra_units(line.id, receipt.id, opened_units)
             follow_receipts(line.id, actor)
-        return ReceiptCorrected(receipt.id, order_units, open_units)
+        order_ref = None if line is None else line.order_ref
+        log_correction(receipt, delivered, actor, order_ref=order_ref, extra_units=extra_units)
+        return ReceiptCorrected(receipt.id, order_units, open_units - extra_units)
 
     kind = f"correct_receipt {shipment_line_id}"
     return run_command(command_id, kind, actor, work, ReceiptCorrected, content=delivered)
@@ -202,11 +204,11 @@ class _ExtraUnits:
     units: int
 
 
-def _count_extra_units(line_id: int, corrected_id: int, open_units: int) -> int:
+def _count_extra_units(line_id: int, corrected_id: int, opened_units: int) -> int:
     """Count extra units of other receipts of a locked line towards the order; oldest first.
 
-    Return the units that are still open. The receipts keep their authors, who alone may correct
-    them.
+    Return the number of these units, at most `opened_units`. The receipts keep their authors, who
+    alone may correct them.
     """
     extras = read_all(
         _ExtraUnits,
@@ -218,16 +220,17 @@ def _count_extra_units(line_id: int, corrected_id: int, open_units: int) -> int:
         line_id,
         corrected_id,
     )
+    left = max(0, opened_units)
     for extra in extras:
-        counted_units = min(extra.units, open_units)
-        if counted_units:
+        units = min(extra.units, left)
+        if units:
             execute(
                 "UPDATE retail.shipment_line SET order_units = order_units + %s WHERE id = %s",
-                counted_units,
+                units,
                 extra.id,
             )
-            open_units -= counted_units
-    return open_units
+            left -= units
+    return max(0, opened_units) - left
 
 
 def refuse_old_receipt(receipt: ShipmentLine, now: datetime) -> None:

@@ -32,6 +32,7 @@ class ShipmentLine(Stamped):
     shipped_units: int
     received_units: int
     damaged_units: int
+    order_units: int
     shipped_at: datetime | None
     received_at: datetime | None
     due_on: date | None

@@ -273,6 +273,23 @@ def test_a_corrected_receipt_counts_extra_units_of_the_other_receipts(
     assert done == services.ReceiptCorrected(first, order_units=4, open_units=0)
     assert [row[2] for row in receipts(ledger)] == [4, 5, 1]
     assert status(ledger, line_id) == "closed"
+    logged = ledger.execute(
+        "SELECT detail ->> 'extra_units' FROM app.action_log WHERE action = 'correct_receipt'"
+    ).fetchall()
+    assert logged == [("4",)]
+
+
+def test_a_correction_counts_no_more_extra_units_than_it_opens(ledger: psycopg.Connection) -> None:
+    line_id = order()
+    first = receive(line_id, 6, actor="ann")
+    services.cancel_order_units(line_id=line_id, actor="lea")
+    receive(line_id, 4, actor="bob")
+    services.restore_order_units(line_id=line_id, units=4, reopening_allowed=True, actor="lea")
+
+    services.correct_receipt(shipment_line_id=first, delivered=Delivered(5, 1), actor="ann")
+
+    assert [row[2] for row in receipts(ledger)] == [6, 0]
+    assert status(ledger, line_id) == "sent"
 
 
 def test_extra_units_that_no_longer_fit_the_order_stay_extra(ledger: psycopg.Connection) -> None:

@@ -46,7 +46,18 @@ _KINDS: Final = (
 )
 # Fields of forms and of the audit log that have no label of their own.
 _FIELDS: Final = (
-    *("action", "units", "received", "damaged", "location", "name", "person", "roles", "stores"),
+    *(
+        "action",
+        "units",
+        "received",
+        "damaged",
+        "extra units",
+        "location",
+        "name",
+        "person",
+        "roles",
+        "stores",
+    ),
     *("regions", "note", "limit", "address", "email", "department", "kind", "supplier", "packs"),
     *("price mode", "opening", "days", "cost", "value", "lines", "pick", "part", "source"),
     *("destination", "record", "count", "request", "sheet", "counts", "price", "stop", "code"),
