@@ -163,3 +163,24 @@ def test_the_author_of_a_stop_stays_the_author_after_another_setting_changes() -
 
     assert found is not None
     assert (found.is_stopped, found.updated_by) == (True, "pia")
+
+
+def test_a_stop_by_sql_names_the_author_of_the_row(ledger: psycopg.Connection) -> None:
+    services.set_price_kill_switch(is_on=True, actor="pia")
+    services.set_price_kill_switch(is_on=False, actor="pia")
+    ledger.execute("UPDATE app.setting SET price_kill_switch = true, updated_by = 'admin'")
+
+    found = price_stop()
+
+    assert found is not None
+    assert found.updated_by == "admin"
+
+
+@pytest.mark.usefixtures("ledger")
+def test_a_switch_that_was_never_used_has_no_author() -> None:
+    services.set_adjustment_limit(limit_minor=5, actor="mia")
+
+    found = price_stop()
+
+    assert found is not None
+    assert (found.is_stopped, found.updated_by) == (False, None)

@@ -7,14 +7,15 @@ from typing import Final
 from ledger.access.scope import EVERYWHERE, within
 from ledger.kernel.rows import select_one
 
-# Other settings are in the same row, so its author may be another person. Author and time of the
-# row are shown only if the audit log has no entry, because SQL has set the switch.
+# Other settings are in the same row, so its author may be another person. The row's author is used
+# only for a stop that SQL has set: then the newest entry of the audit log has another state.
 _STOP: Final = """
 SELECT s.price_kill_switch AS is_stopped,
-       CASE WHEN last.at IS NULL THEN s.updated_by ELSE last.actor END AS updated_by,
-       coalesce(last.at, s.updated_at) AS updated_at
+       CASE WHEN last.is_on = s.price_kill_switch THEN last.actor
+            WHEN s.price_kill_switch THEN s.updated_by END AS updated_by,
+       CASE WHEN last.is_on = s.price_kill_switch THEN last.at ELSE s.updated_at END AS updated_at
 FROM app.setting s
-LEFT JOIN LATERAL (SELECT actor, at FROM app.action_log
+LEFT JOIN LATERAL (SELECT actor, at, (detail ->> 'is_on')::boolean AS is_on FROM app.action_log
     WHERE subject = 'settings' AND action = 'price_kill_switch' ORDER BY id DESC LIMIT 1) last
     ON true
 WHERE s.id = 1
