@@ -123,10 +123,7 @@ def up(
 
 def _refuse_start_options(home: Home, current: Runtime, options: Options) -> None:
     """Raise `StackError` if `options` request a service or demo data that a running stack lacks."""
-    wanted = {*options.only} - {*STEPS}
-    if options.seed_data == "demo" and not options.only:
-        wanted.add("web")  # the logins that a demo prints are for its pages
-    lacking = sorted(wanted - current.services.keys())
+    lacking = sorted({*options.only} - {*STEPS} - current.services.keys())
     lacking += ["the demo retailer"] if options.seed_data == "demo" and not home.has_demo() else []
     if lacking:
         again = f"inventory up --detach --seed-data {options.seed_data}"

@@ -80,11 +80,14 @@ def logins(home: Home) -> dict[str, str]:
 
 
 def page_url(home: Home) -> str:
-    """Return the URL of the running stack's pages; raise `StackError` if it has no service web."""
+    """Return the URL of the running stack's pages; raise `StackError` if it has none."""
     web = read_runtime(home).services.get("web")
-    if web is None or not web.url:
+    if web is None:
         message = "the running stack has no service web: it was started with --only"
         raise StackError(message, repair="inventory down && inventory demo")
+    if not web.url:
+        message = "the service web has no address yet"
+        raise StackError(message, repair="inventory status")
     return web.url
 
 
@@ -95,9 +98,9 @@ def prove(home: Home) -> Proof:
         StackError: the stack has no service web, the read model lags, the login failed, or no sale
             changed a number by 1 in time.
     """
+    url = page_url(home)
     connect_django(home)
     _await_present()
-    url = page_url(home)
     with httpx.Client(
         base_url=url, timeout=_TIMEOUT_S, follow_redirects=True, trust_env=False
     ) as browser:

@@ -10,7 +10,7 @@ from deploy.cli.main import app
 from deploy.stack import class_data, daemon, service_commands
 from deploy.stack.home import Home
 from deploy.stack.processes import identify
-from deploy.stack.runtime import Runtime, ServiceRuntime, write_runtime
+from deploy.stack.runtime import Runtime, write_runtime
 
 
 @pytest.mark.parametrize("how", [["--detach"], []], ids=["background", "foreground"])
@@ -33,21 +33,3 @@ def test_up_with_another_worker_count_scales_the_running_stack(
 
     assert done.exit_code == 0, done.output
     assert scaled == [3]
-
-
-def test_a_demo_is_refused_while_a_stack_without_pages_runs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    home = Home(tmp_path / "home")
-    home.create()
-    home.logins_file.write_text("{}")
-    me = identify(os.getpid())
-    running = Runtime(phase="ready", supervisor_pid=me.pid, supervisor_ticks=me.started)
-    running.services = {"postgres": ServiceRuntime(state="running")}
-    write_runtime(home, running)
-    monkeypatch.setenv("INVENTORY_HOME", str(home.path))
-
-    done = CliRunner().invoke(app, ["demo"])
-
-    assert done.exit_code == 1
-    assert "without web; nothing was changed" in str(done.exception)
