@@ -144,5 +144,9 @@ def _size(path: Path) -> int | None:
 def _write(path: Path, content: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_suffix(".tmp")
-    temporary.write_bytes(content)
+    try:
+        temporary.write_bytes(content)
+    except OSError:  # a full disk
+        temporary.unlink(missing_ok=True)
+        raise
     temporary.replace(path)

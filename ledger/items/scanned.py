@@ -95,7 +95,7 @@ def problem_of(text: str, found: Sequence[CodeMatch]) -> str:
     skus = sorted({match.sku for match in active(found)})
     if len(skus) > 1:
         return Message(
-            "a code that means a different product at each supplier (%(skus)s): type the SKU",
+            "a code that means different products at different suppliers (%(skus)s): type the SKU",
             skus=", ".join(skus),
         )
     if found and not skus:

@@ -176,6 +176,7 @@ def test_the_audit_log_refuses_a_malformed_day(log: psycopg.Connection) -> None:
     assert answer.status_code == 422
     assert "“yesterday” is not a day like 2026-11-24. No row is shown." in answer.content.decode()
     assert shown("operator", "?since=yesterday") == shown("operator", "?until=zz") == []
+    assert shown("operator", "?since=2000-W01-1") == shown("operator", "?since=20000101") == []
 
 
 def test_an_entry_shows_the_values_before_and_after(log: psycopg.Connection) -> None:

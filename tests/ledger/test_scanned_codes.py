@@ -93,7 +93,7 @@ def test_a_code_of_two_suppliers_finds_both_items_but_scans_neither(
     assert found(NUMBER)[:2] == ["MUG", "LAMP"]
     assert exact(NUMBER, mine="L") is None
     assert (
-        "This is a code that means a different product at each supplier (LAMP, MUG): type the SKU."
+        "This is a code that means different products at different suppliers (LAMP, MUG): type the"
         in page
     )
 

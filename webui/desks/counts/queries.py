@@ -261,10 +261,29 @@ def waiting_counts(
 
 
 def items_to_recount(*, location: str = "") -> list[ItemToRecount]:
-    """Return the items that need a second blind count, without their expected units."""
+    """Return up to 100 items that need a second blind count, without their expected units."""
     sql = f"""SELECT c.location, c.sku, coalesce(p.name, c.sku) AS name, t.at AS counted_at
-        {_EXPECTED_FROM} WHERE {IS_WAITING_SQL} AND {_IS_OVER_SQL} ORDER BY c.location, c.id"""
+        {_EXPECTED_FROM} WHERE {IS_WAITING_SQL} AND {_IS_OVER_SQL}
+        ORDER BY c.location, c.id LIMIT 100"""
     return select(sql, {"location": location}, ItemToRecount)
+
+
+@dataclass(frozen=True, slots=True)
+class RecountTotal:
+    """The number of items that need a second blind count, and the time of the oldest first count.
+
+    The time is None if there are no such items.
+    """
+
+    items: int
+    oldest: datetime | None
+
+
+def recount_total(*, location: str = "") -> RecountTotal:
+    """Return the total of all items that need a second blind count."""
+    sql = f"""SELECT count(*)::int AS items, min(t.at) AS oldest
+        {_EXPECTED_FROM} WHERE {IS_WAITING_SQL} AND {_IS_OVER_SQL}"""
+    return select_one(sql, {"location": location}, RecountTotal) or RecountTotal(0, None)
 
 
 @dataclass(frozen=True, slots=True)

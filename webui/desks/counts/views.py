@@ -62,6 +62,7 @@ def _show_desk(request: HttpRequest, given: Typed, refusal: str, status: int) ->
         "sheets": selectors.open_sheets(request.user.get_username()),
         "handed_in": selectors.waiting_sheets(request.user.get_username()),
         "again": selectors.items_to_recount(location=location),
+        "again_total": selectors.recount_total(location=location),
         "places": store_names(),
         "waiting_count": selectors.waiting_count(),
         "refusal": refusal,

@@ -21,7 +21,7 @@ from webui.accounts.roles import (
     SETTLE_REJECTED,
     TRANSFER,
 )
-from webui.desks.counts.queries import items_to_recount
+from webui.desks.counts.queries import recount_total
 from webui.desks.home import queries
 from webui.desks.home.queries import TaskTotal, Total
 from webui.desks.home.waiting import LATER, NOW, TODAY, Waiting
@@ -107,17 +107,17 @@ def _counts(location: str) -> Iterable[Waiting]:
 
 
 def _second_counts(location: str) -> Iterable[Waiting]:
-    again = items_to_recount(location=location)
-    if not again:
+    again = recount_total(location=location)
+    if again.oldest is None:
         return
     yield Waiting(
         urgency=TODAY,
         what=gettext("Items to count again"),
-        items=len(again),
+        items=again.items,
         note=gettext("the first count was far from the expected units"),
         step=gettext("Count again"),
         url=f"{_link('counts', location)}#again",
-        oldest=min(item.counted_at for item in again),
+        oldest=again.oldest,
     )
 
 

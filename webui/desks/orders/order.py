@@ -107,7 +107,7 @@ class HistoryEntry:
 def _number_text(name: str, value: object) -> str:
     """Return an entry's number or its change: `units 12`, `value €30.00`, `received 5 to 7`."""
     words = gettext(name.removesuffix("_minor").replace("_", " "))
-    if isinstance(value, list):
+    if isinstance(value, list) and len(value) == 2:  # noqa: PLR2004 -- before and after
         before, after = value
         change = gettext("%(before)s to %(after)s") % {"before": before, "after": after}
         return f"{words} {change}"

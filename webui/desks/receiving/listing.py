@@ -101,8 +101,9 @@ HAVING %(text)s = '' OR bool_or(l.order_ref IN (%(text)s, upper(%(text)s))
 def due_page(place: Place, *, location: str, text: str) -> Page[DueOrder]:
     """Return one page of orders with open units.
 
-    `text` is the reference of an order, or an SKU or code of an item. An item selects the orders
-    with open units of it, and their rows describe all open lines. An empty text selects all orders.
+    `text` is the reference of an order, or an SKU or code of an item. An item selects the rows
+    (order and location) with open units of it. A row describes all open lines of the order at this
+    location. An empty text selects all rows.
     """
     sql = f"""WITH d AS ({_DUE}), shown AS ({KEYS.shown_sql("FROM d WHERE true", place)})
         SELECT d.*, shown.mark FROM d JOIN shown ON shown.key = d.key ORDER BY shown.place"""  # noqa: S608 -- constants of this module
