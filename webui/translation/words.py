@@ -46,23 +46,13 @@ _KINDS: Final = (
 )
 # Fields of forms and of the audit log that have no label of their own.
 _FIELDS: Final = (
-    *(
-        "action",
-        "units",
-        "received",
-        "damaged",
-        "extra units",
-        "location",
-        "name",
-        "person",
-        "roles",
-        "stores",
-    ),
+    *("action", "units", "received", "damaged", "location", "name", "person", "roles", "stores"),
     *("regions", "note", "limit", "address", "email", "department", "kind", "supplier", "packs"),
     *("price mode", "opening", "days", "cost", "value", "lines", "pick", "part", "source"),
     *("destination", "record", "count", "request", "sheet", "counts", "price", "stop", "code"),
     *("family", "levels", "label", "rights", "state", "last login", "active people", "username"),
     *("product", "location", "supplier", "reason", "quantity", "url", "events", "scopes", "how"),
+    "extra units",
     "number",
     "file",
 )
