@@ -29,8 +29,8 @@ class UnusableBase(Damage, ValueError):
 class BaseAhead(UnusableBase):
     """The base ends at a later offset than the new run.
 
-    For example, a proof ends at the offsets that the workers have reached. While the workers
-    restore, these offsets can be lower than the end of the last proof.
+    For example, a proof has the last proof as its base, and ends at the offsets that the workers
+    have reached. While the workers restore, these offsets can be lower than the end of the base.
     """
 
 

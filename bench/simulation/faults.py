@@ -171,7 +171,7 @@ def draw_loss(random: Random) -> Fault:
 
 
 def draw_fetch(random: Random, *, slot: int) -> Fault:
-    """Return a fault that makes a fetch of the worker in `slot` lack a record or repeat records."""
+    """Return a fault in a fetch of the worker in `slot`: a record is missing, or some repeat."""
     return Fault(_early(random), random.choice(FETCHES), slot)
 
 

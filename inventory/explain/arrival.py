@@ -19,7 +19,7 @@ def arrival(
     `business_us` is the time of the sale or return, in µs since 1970 UTC. `written_us` is the
     stream time at which the line arrived. The caller estimates it, because a table row doesn't
     contain its commit time. For a live key, pass the row's `recorded_at`. For a replayed key, whose
-    stream time follows business times, pass the newest business time of the facts recorded so far.
+    stream time follows business times, pass the newest business time of the facts up to this line.
 
     `late_lines` is the number of late lines that the window counts, or None if the window has no
     row. `lacks_lines` is True if the window counts fewer lines than the ledger has for it.

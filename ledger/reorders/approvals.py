@@ -81,9 +81,10 @@ class Ordered:
 
 @dataclass(frozen=True, slots=True)
 class OrderedBefore:
-    """The first order line of an earlier approval of the need; the new approval wrote nothing.
+    """The result of an approval that wrote nothing, because an earlier one had ordered the need.
 
-    `units` is the whole quantity that the earlier approval ordered.
+    `line_ids` has only the first order line of the earlier approval. `units` is the whole quantity
+    that the earlier approval ordered.
     """
 
     reorder_id: str

@@ -200,7 +200,7 @@ def _collect(
 
 
 def _changed(record: Record, rows: Sequence[int], effects: Effects) -> None:
-    """Add to `effects` the state of the record's key, and the window rows that start at `rows`.
+    """Add to `effects` the record's key and its changed window rows. `rows` has their start times.
 
     If the record is a heartbeat, add the heartbeat too.
     """

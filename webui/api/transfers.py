@@ -178,7 +178,7 @@ TransferCommand = Annotated[
 
 
 class TransferDone(Schema):
-    """The result of a command; a receipt has the units that were lost on the way."""
+    """The result of a command. A receipt also has `lost_units`, the units lost on the way."""
 
     transfer_id: int
     action: str

@@ -14,7 +14,9 @@ CLASS_TEXTS: Final = {
     ONLY_A: "B has no such need or proposal",
     ONLY_B: "A has no such need or proposal",
     CHANGED: "A and B differ in quantity, supplier, unit cost or price",
-    COURSE: "A and B open, amend or close the decision at different records, or end it differently",
+    COURSE: (
+        "A and B open, amend or close the decision at different records, or its outcome differs"
+    ),
     EXPLANATION: "the same decision; only terms, flags or reasons differ",
 }
 TOTAL_COLUMNS: Final = ("total", "A", "B", "B minus A")

@@ -38,7 +38,7 @@ MEANINGS: Final[Mapping[str, str]] = {
     "only_b": gettext_noop("Run A has no such need or proposal"),
     "changed": gettext_noop("A and B differ in quantity, supplier, unit cost or price"),
     "course": gettext_noop(
-        "A and B open, amend or close the decision at different records, or end it differently"
+        "A and B open, amend or close the decision at different records, or its outcome differs"
     ),
     "explanation": gettext_noop("the same decision; only terms, flags or reasons differ"),
 }
