@@ -191,7 +191,7 @@ class Remote:
             raise self._unusable(name, error) from error
 
     def _is_missing(self, error: FileNotFoundError) -> bool:
-        """Return True if the file is missing, False if the server failed.
+        """Return True if `error` means a missing file, False if the server failed.
 
         The HTTP client of fsspec raises `FileNotFoundError` for each failure, also for status 500
         and for a refused connection. Only the error's cause tells them apart: a missing file has

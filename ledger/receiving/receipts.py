@@ -152,7 +152,7 @@ def correct_receipt(
         open_units = promised - order_units
         extra_units = 0
         if line is not None:
-            opened_units = min(open_units, receipt.order_units - order_units)
+            opened_units = min(open_units, max(0, receipt.order_units - order_units))
             extra_units = _count_extra_units(line.id, receipt.id, opened_units)
             follow_receipts(line.id, actor)
         order_ref = None if line is None else line.order_ref
@@ -220,7 +220,7 @@ def _count_extra_units(line_id: int, corrected_id: int, opened_units: int) -> in
         line_id,
         corrected_id,
     )
-    left = max(0, opened_units)
+    left = opened_units
     for extra in extras:
         units = min(extra.units, left)
         if units:
@@ -230,7 +230,7 @@ def _count_extra_units(line_id: int, corrected_id: int, opened_units: int) -> in
                 extra.id,
             )
             left -= units
-    return max(0, opened_units) - left
+    return opened_units - left
 
 
 def refuse_old_receipt(receipt: ShipmentLine, now: datetime) -> None:

@@ -225,9 +225,10 @@ def cases_that_policy_allows() -> list[Case]:
 
 
 def why_not(reorder_ids: Iterable[str]) -> dict[str, tuple[Reason, ...]]:
-    """Return, by reorder id, the reasons why the job doesn't order a need; () if there is none.
+    """Return for each need, by reorder id, the reasons why the job doesn't order it.
 
-    Needs on which nobody may decide now, for example closed ones, are left out.
+    A need without such reasons has an empty tuple. Needs on which nobody may decide now are left
+    out, for example closed ones.
     """
     wanted = list(reorder_ids)
     if not wanted:

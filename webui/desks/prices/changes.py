@@ -33,7 +33,7 @@ ORDER BY c.id DESC LIMIT %(rows)s OFFSET %(start)s
 
 @dataclass(frozen=True, slots=True)
 class PriceChange:
-    """One written price, and the price before it: `before_minor`, None for the first price.
+    """One written price. `before_minor` is the item's price before it, None for the first price.
 
     `is_newest` is True for the item's price with the latest start; of several with this start, for
     the one that was written last. `last_id` is the id of the item's price that was written last,
