@@ -106,6 +106,21 @@ def test_home_page_counts_every_item_to_count_again(shop: psycopg.Connection) ->
     assert again[2] == "1"
 
 
+def test_count_page_lists_a_hundred_items_to_count_again_and_shows_their_number(
+    shop: psycopg.Connection,
+) -> None:
+    for number in range(101):
+        asked = {"sku": f"S{number:03}", "status": "draft", "recount_asked": True}
+        write(shop, "stock_count", **asked, recorded_at=NOON)
+
+    page = person("associate", "lea", stores=("L",)).get("/counts/").content.decode()
+
+    assert "100 of 101 are on this page" in page
+    assert '<span class="sku">S099</span>' in page
+    assert "S100" not in page
+    assert '<span class="badge">101</span>' in page
+
+
 def test_home_page_shows_the_age_of_a_late_delivery_since_its_due_day(
     shop: psycopg.Connection,
 ) -> None:

@@ -107,13 +107,14 @@ class HistoryEntry:
 def _number_text(name: str, value: object) -> str:
     """Return an entry's number or its change: `units 12`, `value €30.00`, `received 5 to 7`."""
     words = gettext(name.removesuffix("_minor").replace("_", " "))
-    if isinstance(value, list) and len(value) == 2:  # noqa: PLR2004 -- before and after
-        before, after = value
-        change = gettext("%(before)s to %(after)s") % {"before": before, "after": after}
-        return f"{words} {change}"
-    if isinstance(value, int) and name.endswith("_minor"):
-        return f"{words} {amount_text(value)}"
-    return f"{words} {value}"
+    match value:
+        case [before, after]:
+            change = gettext("%(before)s to %(after)s") % {"before": before, "after": after}
+            return f"{words} {change}"
+        case int() if name.endswith("_minor"):
+            return f"{words} {amount_text(value)}"
+        case _:
+            return f"{words} {value}"
 
 
 def history(order_ref: str) -> list[HistoryEntry]:
