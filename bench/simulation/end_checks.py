@@ -2,16 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 
-import orjson
-
 from bench.simulation.checks import violated
 from bench.simulation.disk import Disk
 from bench.simulation.event_loop import StepLoop
 from bench.simulation.faults import SLOTS
 from bench.simulation.oracle import GENERATION, Truth
 from bench.simulation.replays import owed_by_timer
-from cdc.contracts.topics import ON_HAND_CHANGELOG
-from inventory.model.ids import InvKey
 from streams.engine.loop import republish_open
 from streams.engine.memory import MemoryBroker
 from streams.engine.records import Positions, Send, Stage
@@ -60,13 +56,11 @@ class EndChecks:
                 violated(f"restored states of {partition}", dict(restored.published.items()))
             if set(restored.partition.ring.identities()) != set(true.ring.identities()):
                 violated(f"restored ring of {partition}", restored.partition.ring.identities())
-            self._check_position(restored, truth, snapshot)
+            self._check_position(restored, truth)
             self._check_timer(restored)
 
-    def _check_position(
-        self, restored: OwnedPartition, truth: Truth, base: Snapshot | None
-    ) -> None:
-        """Check the restored offsets, the as-of time, and the window rows to send again."""
+    def _check_position(self, restored: OwnedPartition, truth: Truth) -> None:
+        """Check the restored offsets and the as-of time."""
         end = len(truth.verdicts)
         offsets = (
             restored.next_offset,
@@ -80,25 +74,6 @@ class EndChecks:
             violated(
                 f"partition {restored.number} is as of {truth.marks[end][0]}", restored.as_of_us
             )
-        # A restore may refuse the snapshot and read from 0.
-        starts = [0] if base is None else [base.positions[ON_HAND_CHANGELOG], 0]
-        carried = [self._carried(restored.number, start) for start in starts]
-        if restored.unsent_rows not in carried:
-            violated(
-                f"rows that came with the last levels, {carried}, are known", restored.unsent_rows
-            )
-
-    def _carried(self, partition: int, start: int) -> dict[InvKey, tuple[int, ...]]:
-        """Return the starts of the rows in each key's last level record, by key.
-
-        Leave out records before offset `start`, and keys whose last record has no rows.
-        """
-        carried: dict[InvKey, tuple[int, ...]] = {}
-        for record in self._broker.topics[ON_HAND_CHANGELOG, partition]:
-            level = orjson.loads(record.value or b"")
-            if record.offset >= start:
-                carried[level["inv_key"]] = tuple(row["start_us"] for row in level["rows"])
-        return {key: starts for key, starts in carried.items() if starts}
 
     def _check_timer(self, restored: OwnedPartition) -> None:
         owed, broker = owed_by_timer(restored), _RecordingBroker()

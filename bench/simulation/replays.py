@@ -52,12 +52,9 @@ def owed_for_replay(chunk: Iterable[SourceRecord], owned: OwnedPartition) -> Owe
     """
     again = min(owned.restored_offset, owned.next_offset)
     keys = {InvKey((s.key or b"").decode(errors="replace")) for s in chunk if s.offset < again}
+    keys -= owned.sent_again
     states = [state for key in keys if (state := owned.partition.states.get(key)) is not None]
-    rows = {
-        window_key(state.key, start_us)
-        for state in states
-        for start_us in owned.unsent_rows.get(state.key, ())
-    }
+    rows = {window_key(state.key, start_us) for state in states for start_us in state.windows}
     return Owed({state.key.encode() for state in states}, rows, set(_decided(states, "")))
 
 

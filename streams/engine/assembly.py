@@ -40,8 +40,7 @@ class Assembly:
     Add the window changelog before the levels. The other order gives the same states, but takes
     longer.
 
-    `open_keys` are the keys with an open need or price proposal. `carried` maps a key to the starts
-    of the window rows that its last level contains.
+    `open_keys` are the keys with an open need or price proposal.
     """
 
     def __init__(
@@ -56,7 +55,6 @@ class Assembly:
         self._rows: dict[InvKey, _Rows] = {}
         self._numbers = Retained(number)
         self.open_keys = set(open_keys)
-        self.carried: dict[InvKey, tuple[int, ...]] = {}
         self.progress: Progress | None = None
         self._level_of_progress: bytes | None = None  # content of the level with the last progress
         self.records = 0
@@ -75,10 +73,7 @@ class Assembly:
         if progress is not None:
             self.progress = progress
             self._level_of_progress = content
-        self._numbers.store_count(facts.key, headers, at_ms)
-        self.carried.pop(facts.key, None)
-        if facts.carried:
-            self.carried[facts.key] = facts.carried
+        self._numbers.store_count(facts.key, headers, at_ms, rows_in_level=facts.rows_in_level)
         if facts.is_open:
             self.open_keys.add(facts.key)
         else:
@@ -132,7 +127,7 @@ class Assembly:
         if with_changes:
             await _paced(cold.add_documents(self._merged(self._levels.in_order(with_changes))))
             await _paced(cold.add_documents(cold.sparse()))
-        self._numbers.check_others(with_changes, self.carried)
+        self._numbers.check_others(with_changes)
         return cold
 
     def _refuse_lost_levels(self, keys: Iterable[InvKey], next_offset: int) -> None:

@@ -96,12 +96,12 @@ class Effects:
         for output in outputs:
             self.decisions[output.id] = (output, state)
 
-    def add_resend(self, key: InvKey, state: KeyState, rows: Iterable[int]) -> None:
-        """Add the key's present level, its last decisions and the window rows that start at `rows`.
+    def add_resend(self, state: KeyState) -> None:
+        """Add a key's present level, all its window rows and its last decisions.
 
-        All of them are sent again, for consumers that may have missed them.
+        The writer sends all of them again, because a consumer may have missed them.
         """
-        self.rows.setdefault(key, set()).update(row for row in rows if row in state.windows)
+        self.add_changed(state.key, state.windows)
         for output in (state.episode.last_output, state.price_episode.last_output):
             if output is not None:
                 self.decisions.setdefault(output.id, (output, state))

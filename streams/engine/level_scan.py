@@ -5,7 +5,6 @@ The bytes are canonical JSON (`cdc.contracts.state`) with sorted names, so the n
 after each value are known. Bytes of any other form are parsed instead.
 """
 
-import re
 from typing import Final
 
 import orjson
@@ -25,20 +24,20 @@ _STATE: Final = b',"state":"'
 _STATE_END: Final = b'","until_us":'
 _PRICE: Final = b'"price_episode":{"blocked_until_us":'
 _ID: Final = b',"id":'
-_START: Final = re.compile(rb'"start_us":(-?\d+)')
+_START: Final = b'"start_us":'
 
 
 @value
 class LevelFacts:
     """The facts that a restore needs of a level, the changelog's record of a key's state.
 
-    `carried` are the starts (µs since 1970 UTC) of the window rows in the level. `is_open` is True
-    if the key has an open need or price proposal.
+    `is_open` is True if the key has an open need or price proposal. `rows_in_level` is the
+    number of its window rows.
     """
 
     key: InvKey
     is_open: bool
-    carried: tuple[int, ...]
+    rows_in_level: int
 
 
 def scan_level(content: bytes) -> LevelFacts:
@@ -53,7 +52,7 @@ def scan_level(content: bytes) -> LevelFacts:
 
 def _parsed(content: bytes) -> LevelFacts:
     state, _dropped = decode_level(content)
-    return LevelFacts(state.key, has_open(state), tuple(sorted(state.windows)))
+    return LevelFacts(state.key, has_open(state), len(state.windows))
 
 
 def _scanned(content: bytes) -> LevelFacts | None:
@@ -75,5 +74,4 @@ def _scanned(content: bytes) -> LevelFacts | None:
     is_proposed = not content.startswith(b"null", proposal + len(_ID))
     is_open = is_proposed or content[state + len(_STATE) : state_end] == b"open"
     name = orjson.loads(content[key + len(_KEY) - 1 : revision + 1])
-    starts = _START.findall(content, rows, end) if end > rows + len(ROWS) else ()
-    return LevelFacts(InvKey(name), is_open, tuple(map(int, starts)))
+    return LevelFacts(InvKey(name), is_open, content.count(_START, rows, end))

@@ -25,6 +25,7 @@ from inventory.fold.record import Applied, Refused, Replayed, Resent
 from inventory.model.ids import InvKey
 from inventory.model.outputs import LateSale
 from inventory.model.record import Record
+from inventory.model.state import KeyState
 from inventory.revision import LOGIC_REVISION
 from streams.engine.effects import Effects, Writer
 from streams.engine.mismatch import OldRecords
@@ -49,10 +50,13 @@ class _TimeSlice:
         self._steps = 0
         self._until_s = time.perf_counter() + SLICE_S
 
-    async def step(self) -> None:
-        """Count one record. Yield to the event loop if the time slice is over."""
-        self._steps += 1
-        if self._steps % CLOCK_EVERY == 0 and time.perf_counter() >= self._until_s:
+    async def step(self, records: int = 1) -> None:
+        """Count `records`. Yield to the event loop if the time slice is over."""
+        self._steps += records
+        if self._steps < CLOCK_EVERY:
+            return
+        self._steps = 0
+        if time.perf_counter() >= self._until_s:
             await asyncio.sleep(0)
             self._until_s = time.perf_counter() + SLICE_S
 
@@ -64,7 +68,7 @@ async def handle_chunk(
 
     A record below `owned.next_offset` changes nothing. If an earlier process handled it, that
     process may have died before it had sent all output. So the present output of the record's key
-    is sent again. A chunk without output causes no transaction.
+    is sent again, once for all its records in a row. A chunk without output causes no transaction.
 
     Split a consumer's records with `records.unbroken` first: if an offset is missing within
     `chunk`, this function assumes that the topic has no record there.
@@ -89,10 +93,10 @@ async def handle_chunk(
         owned.positions.update(await broker.acknowledged(owned.number, stages))
     if effects.rows:
         owned.changelog_next_offset = owned.next_offset
-    for key in effects.rows:
-        owned.unsent_rows.pop(key, None)
     owned.publish(effects.rows)
     owned.handled += len(chunk)
+    if owned.sent_again and chunk and chunk[-1].offset >= owned.restored_offset:
+        owned.sent_again.clear()
     owned.in_work = False
     return effects
 
@@ -116,7 +120,7 @@ async def _staged(effects: Effects, owned: OwnedPartition) -> list[Stage]:
     changed = []
     for each in writer.changed_keys(effects, owned.partition.states):
         changed.append(each)
-        await time_slice.step()
+        await time_slice.step(1 + len(each.windows))
     return writer.staged(effects, changed, owned.progress())
 
 
@@ -180,11 +184,9 @@ def _collect(
     owned.refused_in_a_row = 0
     if folded.state is None:
         return
-    key = InvKey(record.key)
     match folded:
         case Replayed():
-            effects.replayed += 1
-            effects.add_resend(key, folded.state, owned.unsent_rows.get(key, ()))
+            _send_again(folded.state, owned, effects)
         case Resent():
             effects.resent += 1
             _changed(record, (), effects)
@@ -233,7 +235,7 @@ def _refuse(
 def _resend(source: SourceRecord, owned: OwnedPartition, effects: Effects) -> None:
     """Add the present output of the record's key to `effects`, to be sent again.
 
-    Add nothing if this process has handled the record (its offset is not below `restored_offset`).
+    Do nothing if this process has handled the record (its offset is not below `restored_offset`).
     Otherwise an earlier process handled it, and may have died before consumers got all its output.
     """
     if source.offset >= owned.restored_offset or source.key is None:
@@ -241,8 +243,15 @@ def _resend(source: SourceRecord, owned: OwnedPartition, effects: Effects) -> No
     key = InvKey(source.key.decode("utf-8", "surrogateescape"))
     state = owned.partition.states.get(key)
     if state is not None:
-        effects.replayed += 1
-        effects.add_resend(key, state, owned.unsent_rows.get(key, ()))
+        _send_again(state, owned, effects)
+
+
+def _send_again(state: KeyState, owned: OwnedPartition, effects: Effects) -> None:
+    """Count a replayed record, and add the present output of its key if that was not yet added."""
+    effects.replayed += 1
+    if state.key not in owned.sent_again:
+        owned.sent_again.add(state.key)
+        effects.add_resend(state)
 
 
 def _late(record: Record, late: LateSale, owned: OwnedPartition) -> Late:

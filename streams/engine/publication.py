@@ -173,8 +173,8 @@ class Publication:
         effects = Effects()
         by_key = {state.key: state for state in states}
         for key, state in by_key.items():
-            # In a chunk with the complete history, each window row of the state is a changed row.
-            effects.add_resend(key, state, state.windows)
+            # A fold of the complete history as one chunk has changed every window row of the state.
+            effects.add_resend(state)
             if key in beats:
                 effects.beats[key] = beats[key]
         decisions, effects.decisions = effects.decisions, {}

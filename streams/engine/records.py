@@ -5,9 +5,12 @@ workers.
 """
 
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from typing import Protocol
+from typing import Final, Protocol
 
 from inventory.model.value import value
+
+# Number of replayed records in a chunk. Each can cause the output of hundreds of window rows.
+REPLAYED_AT_ONCE: Final = 100
 
 
 @value
@@ -31,6 +34,21 @@ def unbroken(chunk: Sequence[SourceRecord]) -> Iterator[Sequence[SourceRecord]]:
             yield chunk[begin:index]
             begin = index
     yield chunk[begin:]
+
+
+def with_small_replays(
+    chunk: Sequence[SourceRecord], restored_offset: int
+) -> Iterator[Sequence[SourceRecord]]:
+    """Split off pieces of `REPLAYED_AT_ONCE` records while they begin below `restored_offset`.
+
+    A worker sends all window rows of a replayed key again, in one transaction per piece.
+    """
+    begin = 0
+    while begin < len(chunk) and chunk[begin].offset < restored_offset:
+        yield chunk[begin : begin + REPLAYED_AT_ONCE]
+        begin += REPLAYED_AT_ONCE
+    if begin < len(chunk):
+        yield chunk[begin:]
 
 
 @value

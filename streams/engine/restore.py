@@ -155,7 +155,6 @@ async def _restored(
     undecodable = await rebuild_ring(partition.ring, number, progress, log, base)
     owned = OwnedPartition(number, partition, progress, cold, assembly.open_keys)
     owned.undecodable.remember(undecodable)
-    owned.unsent_rows = assembly.carried
     owned.changelog_end = topics.bounds[ON_HAND_CHANGELOG][1]
     owned.positions = {topic: topics.bounds[topic][1] for topic in CHANGELOGS}
     owned.restored_records = assembly.records

@@ -6,7 +6,7 @@ lose records.
 """
 
 from collections.abc import Container
-from typing import Final
+from typing import Final, NamedTuple
 
 from cdc.contracts.progress import Headers
 from cdc.contracts.retained import retained_in
@@ -22,6 +22,17 @@ _DAY_MS: Final = DAY_US // 1000
 _AGED_DAYS: Final = WINDOW_RETENTION_MS // _DAY_MS - 10
 
 
+class _Count(NamedTuple):
+    """Numbers of window rows of a key: `rows`, by its level's header, and `in_level` in its level.
+
+    `day` is the day on which the level was written, in days since 1970 UTC.
+    """
+
+    rows: int
+    in_level: int
+    day: int
+
+
 class Retained:
     """The number of window rows that each key must have, by the header of its newest level.
 
@@ -31,15 +42,16 @@ class Retained:
 
     def __init__(self, number: int) -> None:
         self._number = number
-        self._counts: dict[InvKey, tuple[int, int]] = {}
-        # One tuple for each distinct value saves memory: a million keys have few distinct values.
-        self._shared: dict[tuple[int, int], tuple[int, int]] = {}
+        self._counts: dict[InvKey, _Count] = {}
+        # One object for each distinct value saves memory: a million keys have few distinct values.
+        self._shared: dict[_Count, _Count] = {}
         self._newest_day = 0
 
-    def store_count(self, key: InvKey, headers: Headers, at_ms: int) -> None:
+    def store_count(self, key: InvKey, headers: Headers, at_ms: int, *, rows_in_level: int) -> None:
         """Store the row count from the `headers` of the key's next level.
 
-        `at_ms` is the time at which the level was written, in ms since 1970 UTC.
+        `at_ms` is the time at which the level was written, in ms since 1970 UTC. The level itself
+        contains `rows_in_level` of the key's window rows.
 
         Raises:
             UnreadableRecord: the header is of an unknown version.
@@ -49,7 +61,7 @@ class Retained:
         if rows is None:
             self._counts.pop(key, None)
         else:
-            counted = (rows, day)
+            counted = _Count(rows, rows_in_level, day)
             self._counts[key] = self._shared.setdefault(counted, counted)
 
     def check(self, key: InvKey, found: int) -> None:
@@ -59,27 +71,23 @@ class Retained:
             LogMismatch: the numbers differ, and all rows are too young for the broker to have
                 deleted them.
         """
-        counted, day = self._counts.get(key, (found, 0))
-        if found != counted and not self._is_aged(day):
+        count = self._counts.get(key)
+        if count is not None and found != count.rows and not self._is_aged(count.day):
             problem = (
-                f"{SALES_WINDOWS_CHANGELOG}[{self._number}] has {found} of the {counted} rows of "
-                f"{key}: it was truncated, or has lost records; {REPAIR}"
+                f"{SALES_WINDOWS_CHANGELOG}[{self._number}] has {found} of the {count.rows} rows "
+                f"of {key}: it was truncated, or has lost records; {REPAIR}"
             )
             raise LogMismatch(problem)
 
-    def check_others(
-        self, checked: Container[InvKey], carried: dict[InvKey, tuple[int, ...]]
-    ) -> None:
+    def check_others(self, checked: Container[InvKey]) -> None:
         """Check the keys that are not in `checked`. All their window rows must be in their levels.
-
-        `carried` maps a key to the starts of the window rows in its level.
 
         Raises:
             LogMismatch: a level counts another number of rows than it contains; see `check`.
         """
-        for key in self._counts:
+        for key, count in self._counts.items():
             if key not in checked:
-                self.check(key, len(carried.get(key, ())))
+                self.check(key, count.in_level)
 
     def _is_aged(self, day: int) -> bool:
         return self._newest_day - day >= _AGED_DAYS

@@ -22,8 +22,8 @@ class OwnedPartition:
 
     `next_offset` is the first offset of the source that the state doesn't include. An earlier
     process handled the records below `restored_offset`. If one of these records is read again, the
-    output of its key is written again, with the window rows in `unsent_rows`. `unsent_rows` maps a
-    restored key to the starts of the window rows in its last level (state record).
+    worker sends the level, all window rows and the last decisions of its key again. `sent_again`
+    has these keys until the first later record.
 
     `positions` maps each changelog to the offset after the last record that the state includes.
     `topic_ids` are the broker's ids of source and changelogs. A topic that is created again has
@@ -50,7 +50,7 @@ class OwnedPartition:
         self.published_offset = progress.next_offset
         self.as_of_us = progress.newest_commit_us
         self.changelog_end: int | None = None  # end offset of the level changelog at the restore
-        self.unsent_rows: dict[InvKey, tuple[int, ...]] = {}
+        self.sent_again: set[InvKey] = set()
         self.positions: dict[str, int] = {}
         self.topic_ids: dict[str, str] = {}
         self.changelog_next_offset = progress.next_offset
@@ -59,7 +59,8 @@ class OwnedPartition:
         # equal states would then differ.
         self.unfrozen: dict[InvKey, None] = dict.fromkeys(in_use)
         self.freezing: dict[InvKey, None] = {}
-        self.open_keys = {key for key in open_at_rest if key not in in_use}
+        self.open_keys = set(open_at_rest)
+        self.open_keys.difference_update(in_use)
         self.open_keys.update(key for key, state in in_use.items() if has_open(state))
         self.in_work = False  # True while a chunk has changed the state and is not acknowledged
         self.refused_in_a_row = 0

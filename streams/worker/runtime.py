@@ -28,7 +28,14 @@ from streams.engine.kafka_log import KafkaLog, ReadStalled
 from streams.engine.loop import Gap, handle_chunk, republish_open
 from streams.engine.mismatch import LogMismatch, UnfinishedPublication, refuse_other_counts
 from streams.engine.ownership import Ownership
-from streams.engine.records import Fenced, Positions, SourceRecord, TopicIds, unbroken
+from streams.engine.records import (
+    Fenced,
+    Positions,
+    SourceRecord,
+    TopicIds,
+    unbroken,
+    with_small_replays,
+)
 from streams.engine.store import OwnedPartition
 from streams.engine.transactions import PartitionProducers
 from streams.engine.undecodable import SchemaBreak
@@ -171,12 +178,17 @@ class Runtime:
                 return False
             self.gaps.note_delivery(owned)
             for part in unbroken(chunk):
-                try:
-                    await self._fold(part, owned)
-                except Gap:
-                    await self.gaps.read(owned, part[0].offset)
-                    await self._fold(part, owned)
+                for piece in with_small_replays(part, owned.restored_offset):
+                    await self._fold_after_gap(piece, owned)
         return True
+
+    async def _fold_after_gap(self, chunk: Sequence[SourceRecord], owned: OwnedPartition) -> None:
+        """Fold the chunk. If records before it were not delivered, first read and fold these."""
+        try:
+            await self._fold(chunk, owned)
+        except Gap:
+            await self.gaps.read(owned, chunk[0].offset)
+            await self._fold(chunk, owned)
 
     async def _fold(self, chunk: Sequence[SourceRecord], owned: OwnedPartition) -> None:
         began = time.perf_counter()

@@ -263,25 +263,6 @@ def test_a_chunk_sends_rejections_then_levels_then_window_rows_and_decisions() -
     ] or topics[:2] == [STOCK_REJECTED, ON_HAND_CHANGELOG]
 
 
-@pytest.mark.domain("4 worker replay")
-def test_a_replayed_chunk_sends_its_levels_and_window_rows_again() -> None:
-    broker = sold_history(3)
-    asyncio.run(live(broker, Crashes(), itertools.repeat(9), iter(())))
-    before = {topic: len(broker.values(*topic)) for topic in list(broker.topics)}
-
-    async def replay() -> None:
-        owned = await restore(PARTITION, lives.GENERATION, broker)
-        effects = await handle_chunk(source_of(broker), owned, broker.writer(PARTITION))
-        assert effects.replayed == 4
-
-    asyncio.run(replay())
-
-    grown = {topic for topic, _ in before if len(broker.values(topic, 0)) > before[topic, 0]}
-    assert {ON_HAND_CHANGELOG, SALES_WINDOWS_CHANGELOG} <= grown
-    levels = broker.values(ON_HAND_CHANGELOG, PARTITION)
-    assert levels[-1] == levels[-2]
-
-
 def test_a_fenced_worker_writes_nothing() -> None:
     broker = sold_history(3)
 

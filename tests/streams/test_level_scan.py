@@ -50,7 +50,7 @@ def test_a_quick_level_scan_finds_open_needs_and_prices(state: str, proposal: st
         price_episode=PriceEpisode(id=None if proposal is None else ProposalId(proposal)),
     )
 
-    assert _scanned(content) == LevelFacts(found.key, has_open(found), tuple(sorted(found.windows)))
+    assert _scanned(content) == LevelFacts(found.key, has_open(found), len(found.windows))
 
 
 @pytest.mark.parametrize("key", ['S1|"A"', "S1|\\", "S1|ä", 'S1|,"inv_key":"S2|B'])
