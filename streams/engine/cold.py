@@ -36,9 +36,11 @@ Document = tuple[InvKey, bytes]
 class Block:
     """The compressed documents (encoded states) of up to `SLOTS` keys.
 
-    `keys` has the key of each document, or None once a newer block contains that key.
+    `keys` has the key of each document, or None once a newer block contains that key. `number` is
+    the block's key in `ColdStates.blocks`.
     """
 
+    number: int
     payload: bytes
     keys: list[InvKey | None]
 
@@ -66,20 +68,24 @@ class Block:
 class ColdStates:
     """The encoded states of many keys in compressed blocks, one document per key.
 
+    The text of a key is in memory once: the blocks refer to the same object as the index. The index
+    maps a key to its block, not to a slot number, because slot numbers would take an integer object
+    per key. To find a document, its key is searched among the at most `SLOTS` keys of the block.
+
     Only the `add…` methods add or replace documents. The bytes of a block never change, so a thread
     can write them into a snapshot file while documents are added.
     """
 
     blocks: dict[int, Block] = field(default_factory=dict)
-    _slots: dict[InvKey, int] = field(default_factory=dict)
+    _block_of: dict[InvKey, Block] = field(default_factory=dict)
     _next: int = 0
     _last_decoded: tuple[int, list[bytes]] = (-1, [])
 
     def __len__(self) -> int:
-        return len(self._slots)
+        return len(self._block_of)
 
     def __contains__(self, key: object) -> bool:
-        return key in self._slots
+        return key in self._block_of
 
     @property
     def payload_bytes(self) -> int:
@@ -87,7 +93,7 @@ class ColdStates:
         return sum(len(block.payload) for block in self.blocks.values())
 
     def __iter__(self) -> Iterator[InvKey]:
-        return iter(self._slots)
+        return iter(self._block_of)
 
     def find(self, key: InvKey) -> KeyState | None:
         """Return the state of `key`, decoded at each call, or None."""
@@ -99,20 +105,27 @@ class ColdStates:
 
         The bytes are the encoded state. During a restore, they may be a level as in the changelog.
         """
-        slot_number = self._slots.get(key)
-        if slot_number is None:
+        block = self._block_of.get(key)
+        if block is None:
             return None
-        number, slot = divmod(slot_number, SLOTS)
-        if self._last_decoded[0] != number:
-            self._last_decoded = number, self.blocks[number].documents()
-        return self._last_decoded[1][slot]
+        if self._last_decoded[0] != block.number:
+            self._last_decoded = block.number, block.documents()
+        return self._last_decoded[1][block.keys.index(key)]
+
+    def stored_key(self, key: InvKey) -> InvKey:
+        """Return the stored object that equals `key`, or `key` itself if it has no document.
+
+        A caller that keeps many keys saves memory by keeping this object instead of an equal copy.
+        """
+        block = self._block_of.get(key)
+        return key if block is None else block.keys[block.keys.index(key)] or key
 
     def in_order(self, keys: Iterable[InvKey]) -> list[InvKey]:
         """Return the keys sorted by block, keys without a document first.
 
         A caller that reads documents in this order decompresses each block only once.
         """
-        return sorted(keys, key=lambda key: (self._slots.get(key, -1), key))
+        return sorted(keys, key=lambda key: (self._number_of(key), key))
 
     def add(self, states: Iterable[KeyState]) -> Iterator[list[InvKey]]:
         """Encode `states` and store them. After each block, yield the block's keys.
@@ -137,16 +150,16 @@ class ColdStates:
     def add_block(self, payload: bytes, keys: list[InvKey | None]) -> None:
         """Add a compressed block that was just encoded or that comes from a snapshot file.
 
-        `keys` has the key of each document, or None if a newer block contains that key.
+        `keys` has the key of each document, or None if a newer block contains that key. The block
+        keeps and changes this list, so the caller must not use it afterwards.
         """
-        number = self._next
+        block = Block(self._next, payload, keys)
         self._next += 1
-        block = Block(payload, keys)
         for slot, key in enumerate(keys):
             if key is not None:
-                self._supersede(key)
-                self._slots[key] = number * SLOTS + slot
-        self.blocks[number] = block
+                keys[slot] = self._supersede(key)
+                self._block_of[key] = block
+        self.blocks[block.number] = block
 
     def sparse(self) -> Iterator[Document]:
         """Yield key and encoded state of each key whose newest state is in a sparse block.
@@ -167,15 +180,23 @@ class ColdStates:
         self.add_block(payload, list(keys))
         return keys
 
-    def _supersede(self, key: InvKey) -> None:
-        slot_number = self._slots.get(key)
-        if slot_number is None:
-            return
-        number, slot = divmod(slot_number, SLOTS)
-        block = self.blocks[number]
-        block.keys[slot] = None
+    def _number_of(self, key: InvKey) -> int:
+        block = self._block_of.get(key)
+        return -1 if block is None else block.number
+
+    def _supersede(self, key: InvKey) -> InvKey:
+        """Remove the key from its present block. Return the stored object that equals `key`.
+
+        Return `key` itself if it has no document yet.
+        """
+        block = self._block_of.get(key)
+        if block is None:
+            return key
+        slot = block.keys.index(key)
+        stored, block.keys[slot] = block.keys[slot], None
         if block.live == 0:
-            del self.blocks[number]
+            del self.blocks[block.number]
+        return stored or key
 
 
 class States(dict[InvKey, KeyState]):

@@ -186,13 +186,12 @@ def load(directory: Path, number: int, generation: int) -> Snapshot | None:
         if path.stat().st_size > MOST_BYTES:
             problem = f"larger than {MOST_BYTES} bytes"
             raise SnapshotRefused(problem)
-        content = path.read_bytes()
+        with path.open("rb") as file:
+            return _decoded(file, number, generation)
     except FileNotFoundError:
         return None
     except OSError as error:
         raise SnapshotRefused(str(error)) from error
-    try:
-        return _decoded(content, number, generation)
     except (ValueError, KeyError, TypeError, IndexError, StopIteration, struct.error) as error:
         problem = f"not readable: {error}"
         raise SnapshotRefused(problem) from error
@@ -280,21 +279,15 @@ def _head(snapshot: Snapshot, blocks: int) -> bytes:
     )
 
 
-def _decoded(content: bytes, number: int, generation: int) -> Snapshot:
-    frames = _frames(content)
+def _decoded(file: BinaryIO, number: int, generation: int) -> Snapshot:
+    frames = _frames(file)
     head = orjson.loads(next(frames))
     for name, expected in _identity(number, generation).items():
         if head[name] != expected:
             problem = f"{name} is {head[name]!r}, expected {expected!r}"
             raise SnapshotRefused(problem)
     members = orjson.loads(bytes(zstd.decompress(next(frames))))
-    rest = list(frames)
-    if len(rest) != 2 * head["blocks"]:
-        problem = f"{len(rest)} frames of blocks, expected {2 * head['blocks']}"
-        raise SnapshotRefused(problem)
-    cold = ColdStates()
-    for index in range(0, len(rest), 2):
-        cold.add_block(rest[index + 1], orjson.loads(rest[index]))
+    cold = _read_blocks(frames, head["blocks"])
     return Snapshot(
         number=number,
         generation=generation,
@@ -302,7 +295,7 @@ def _decoded(content: bytes, number: int, generation: int) -> Snapshot:
         topic_ids=head["topic_ids"],
         changelog_next_offset=head["told_offset"],
         progress=_progress_of(head),
-        open_keys=tuple(InvKey(key) for key in head["open_keys"]),
+        open_keys=tuple(cold.stored_key(InvKey(key)) for key in head["open_keys"]),
         ring=tuple((commit_us, tuple(identity), offset) for commit_us, identity, offset in members),
         cold=cold,
         undecodable=tuple(head["undecodable"]),
@@ -321,20 +314,49 @@ def _progress_of(head: dict[str, Any]) -> Progress:
     )
 
 
-def _frames(content: bytes) -> Iterator[bytes]:
-    if not content.startswith(_MAGIC):
+def _read_blocks(frames: Iterator[bytes], blocks: int) -> ColdStates:
+    """Return the states of all blocks; `blocks` is their number.
+
+    Raises:
+        SnapshotRefused: there are fewer or more blocks, or a block is incomplete.
+    """
+    cold, found = ColdStates(), 0
+    for keys in frames:
+        payload = next(frames, None)
+        if payload is None:
+            problem = "the last block has keys and no documents"
+            raise SnapshotRefused(problem)
+        cold.add_block(payload, orjson.loads(keys))
+        found += 1
+    if found != blocks:
+        problem = f"{found} blocks, expected {blocks}"
+        raise SnapshotRefused(problem)
+    return cold
+
+
+def _frames(file: BinaryIO) -> Iterator[bytes]:
+    """Yield the content of each frame, in the order of the file.
+
+    Frames are read one at a time, so that the whole file is never in memory.
+
+    Raises:
+        SnapshotRefused: a frame is damaged or incomplete, or the file has another first line.
+    """
+    end = file.seek(0, os.SEEK_END)
+    file.seek(0)
+    if file.read(len(_MAGIC)) != _MAGIC:
         problem = "not a snapshot of this application"
         raise SnapshotRefused(problem)
     at = len(_MAGIC)
-    while at < len(content):
-        length, checksum = _FRAME.unpack_from(content, at)
+    while at < end:
+        length, checksum = _FRAME.unpack(file.read(_FRAME.size))
         at += _FRAME.size
-        frame = content[at : at + length]
-        at += length
+        frame = file.read(min(length, end - at))  # a damaged length may be huge
         if len(frame) != length or zlib.crc32(frame) != checksum:
             problem = (
-                f"the frame at byte {at - length} is damaged: it has {len(frame)} of {length} "
+                f"the frame at byte {at} is damaged: it has {len(frame)} of {length} "
                 "bytes, or its checksum is wrong"
             )
             raise SnapshotRefused(problem)
+        at += length
         yield frame

@@ -70,7 +70,8 @@ def snapshot_frames(directory: Path) -> list[bytes]:
 
     owned = asyncio.run(worked()).ownership.ready[NUMBER]
     owned.topic_ids = dict(IDS)
-    return list(_frames(save(owned, directory / "snapshots").read_bytes()))
+    with save(owned, directory / "snapshots").open("rb") as file:
+        return list(_frames(file))
 
 
 def ring_of(frames: list[bytes]) -> list[object]:

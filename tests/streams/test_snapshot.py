@@ -136,6 +136,16 @@ def last_frame_gone(content: bytes) -> bytes:
     return content[: content.rindex(b"\x28\xb5\x2f\xfd") - 12]
 
 
+def last_block_gone(content: bytes) -> bytes:
+    at = content.index(b'["S1|A"]')
+    return content[: at - 12]
+
+
+def huge_length(content: bytes) -> bytes:
+    head = content.index(b"\n") + 1
+    return content[:head] + b"\x7f" + content[head + 1 :]
+
+
 def flipped(content: bytes) -> bytes:
     middle = len(content) - 20
     return content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :]
@@ -145,8 +155,10 @@ def flipped(content: bytes) -> bytes:
     ("damage", "reason"),
     [
         (cut, "bytes"),
-        (last_frame_gone, "frames of blocks"),
+        (last_frame_gone, "the last block has keys and no documents"),
+        (last_block_gone, "0 blocks, expected 1"),
         (flipped, "checksum"),
+        (huge_length, "the frame at byte 41 is damaged"),
         (lambda _: b"", "not a snapshot"),
         (lambda _: b"something else\n" * 9, "not a snapshot"),
         (lambda content: content[:35], "not readable"),
