@@ -31,6 +31,8 @@ from inventory.model.ids import InvKey
 from inventory.model.record import Record
 from streams.engine.effects import Effects, Writer
 from streams.engine.garbage import collect_rarely
+from streams.engine.records import Stage
+from streams.engine.restore import CHANGELOGS
 from streams.settings import WorkerSettings
 
 GENERATION: Final = 1
@@ -43,7 +45,11 @@ ReportProgress = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """Measurements of one log: CPU microseconds per record for each step, and state sizes."""
+    """Measurements of one log: CPU microseconds per record for each step, and sizes.
+
+    `changelog_bytes_per_record` is the number of bytes that a worker writes to the two changelogs
+    for one record of the log: keys and values, before compression.
+    """
 
     name: str
     keys: int
@@ -55,6 +61,7 @@ class Case:
     fold_us: float
     encode_us: float
     reference_us: float
+    changelog_bytes_per_record: float
     sizes: Sizes
 
     @property
@@ -108,7 +115,11 @@ class FoldReport:
             f"{'encode':>7} {'plain':>7} {'records/s':>10} {'whole/s':>8}"
         )
         lines += [_row(case) for case in self.cases]
-        lines += ["", f"{'log':<9} {'keys':>8} {'bytes a key':>11} {'level':>6} {'row':>5} rows"]
+        lines.append("")
+        lines.append(
+            f"{'log':<9} {'keys':>8} {'bytes a key':>11} {'level':>6} {'row':>5} "
+            f"{'changelog B/record':>18} rows"
+        )
         lines += [_size_row(case) for case in self.cases]
         if self.growth is not None:
             lines += ["", f"cost of a record, most keys divided by fewest keys: {self.growth:.2f}"]
@@ -132,11 +143,11 @@ class _Lane:
         """Return the events as decoded records, with consecutive offsets from `offset` on."""
         return [decode(e.key, e.value, offset=n) for n, e in enumerate(events, self.offset)]
 
-    def encoded(self, effects: Effects) -> None:
-        """Encode the changelog records of a chunk as a worker does. Discard the result."""
+    def encoded(self, effects: Effects) -> list[Stage]:
+        """Return the output records of a chunk, encoded as a worker encodes them."""
         ring = self.partition.ring
         progress = Progress(self.offset, ring.newest_commit_us, ring.highest_lsn, streamed=True)
-        Writer(GENERATION, 0).stages(effects, self.partition.states, progress)
+        return Writer(GENERATION, 0).stages(effects, self.partition.states, progress)
 
 
 @dataclass(slots=True)
@@ -153,6 +164,7 @@ class _Bench:
     apply_ns: int = 0
     encode_ns: int = 0
     plain_ns: int = 0
+    changelog_bytes: int = 0
 
     def prepare(self, events: Iterable[Event]) -> None:
         """Process events without measuring them."""
@@ -174,7 +186,7 @@ class _Bench:
             decoded = time.process_time_ns()
             effects = self._folded(lane.partition, records)
             folded = time.process_time_ns()
-            lane.encoded(effects)
+            stages = lane.encoded(effects)
             encoded = time.process_time_ns()
             for record in records:
                 lane.ring.admit(record)
@@ -187,6 +199,7 @@ class _Bench:
             self.encode_ns += encoded - folded
             self.dedupe_ns += judged - encoded
             self.records += len(records)
+            self.changelog_bytes += _changelog_bytes(stages)
 
     def case(self, name: str) -> Case:
         """Return the measurements per record."""
@@ -203,6 +216,7 @@ class _Bench:
             fold_us=(self.apply_ns - self.dedupe_ns) / each,
             encode_us=self.encode_ns / each,
             reference_us=self.plain_ns / each,
+            changelog_bytes_per_record=self.changelog_bytes / self.records,
             sizes=sizes(states),
         )
 
@@ -294,6 +308,11 @@ def _chunks(events: Iterable[Event]) -> Iterator[tuple[int, list[Event]]]:
     yield from waiting.items()
 
 
+def _changelog_bytes(stages: Iterable[Stage]) -> int:
+    sends = (send for stage in stages for send in stage if send.topic in CHANGELOGS)
+    return sum(len(send.key or b"") + len(send.value) for send in sends)
+
+
 def _row(case: Case) -> str:
     return (
         f"{case.name:<9} {case.keys:>8} {case.records:>8} {case.decode_us:>7.2f} "
@@ -306,6 +325,6 @@ def _size_row(case: Case) -> str:
     found = case.sizes
     return (
         f"{case.name:<9} {case.keys:>8} {found.memory:>11} {found.level_record:>6} "
-        f"{found.window_record:>5} {found.windows:.1f}; "
+        f"{found.window_record:>5} {case.changelog_bytes_per_record:>18.0f} {found.windows:.1f}; "
         f"the most {found.largest_windows}, {found.largest_memory} bytes"
     )

@@ -11,7 +11,8 @@ The run has these parts, in this order:
 4. Paint latency: baskets of lines for the rows of open pages. The time runs from the commit until
    a browser has painted the changed number.
 5. Sustained rate: lines at a planned rate for some seconds. The time ends when the workers'
-   acknowledged state includes the last line of every partition.
+   acknowledged state includes the last line of every partition. Meanwhile one line per second has
+   a new key. The times of these lines show how far the read model is behind the workers.
 """
 
 import time
@@ -35,6 +36,7 @@ LATENCY_RATE: Final = 100
 _KEYS: Final = 5000
 _DRAIN_S: Final = 120.0
 _SHOWN_S: Final = 300.0
+_SUSTAINED_POLL_S: Final = 0.05  # more queries would slow down the services that are measured
 
 Progress = Callable[[str], None]
 
@@ -125,27 +127,32 @@ def _wait_until_shown(settings: Connections) -> None:
 
 
 def measure_sustained(settings: Connections, *, rate: int, seconds: float) -> Sustained:
-    """Write `rate` lines a second. Wait until the acknowledged state includes the last line.
+    """Write `rate` lines a second. Wait until workers and read model have all timed lines.
 
-    Return the reached rate and the times.
+    Return the reached rate and the times. A timed line has a new key: one line per second, and a
+    last line in each partition.
 
     Raises:
-        BenchFailed: the last line of a partition did not arrive.
+        BenchFailed: a timed line did not arrive.
     """
     url = settings.database_url.get_secret_value()
-    with psycopg.connect(url, autocommit=True) as connection, Changelog(settings) as changelog:
+    committed: dict[str, float] = {}
+    with (
+        psycopg.connect(url, autocommit=True) as connection,
+        Changelog(settings) as changelog,
+        ReadModel(url, committed, poll_s=_SUSTAINED_POLL_S) as read_model,
+    ):
         load = Load(connection)
-        markers = load.markers(settings.partitions)
+        last_lines = load.markers(settings.partitions)
         started = time.monotonic()
-        batch = batch_of(rate)
-        for _due in planned(rate, seconds, batch):
-            first = load.written
-            load.insert([f"K{(first + number) % _KEYS}" for number in range(batch)])
+        _write(load, rate, seconds, committed)
         lines, written = load.written, time.monotonic()
-        load.insert(list(markers))
-        wanted = {f"{load.location}|{sku}" for sku in markers}
-        seen = changelog.wait(wanted, timeout_s=_DRAIN_S)
-    last = max(seen.values())
+        load.insert(list(last_lines))
+        ends = {f"{load.location}|{sku}" for sku in last_lines}
+        committed |= dict.fromkeys(ends, time.monotonic())
+        acknowledged = changelog.wait(set(committed), timeout_s=_DRAIN_S)
+        shown = read_model.wait(timeout_s=_SHOWN_S)
+    last = max(acknowledged[key] for key in ends)
     return Sustained(
         offered_per_s=rate,
         lines=lines,
@@ -153,7 +160,22 @@ def measure_sustained(settings: Connections, *, rate: int, seconds: float) -> Su
         acknowledged_s=last - started,
         drain_s=last - written,
         lines_per_s=lines / (last - started),
+        shown_max_s=max(at - committed[key] for key, at in shown.items()),
+        behind_max_s=max(at - acknowledged[key] for key, at in shown.items()),
     )
+
+
+def _write(load: Load, rate: int, seconds: float, committed: dict[str, float]) -> None:
+    """Write the lines of `measure_sustained`. Add the keys of timed lines to `committed`."""
+    batch = batch_of(rate)
+    for due_s in planned(rate, seconds, batch):
+        first = load.written
+        skus = [f"K{(first + number) % _KEYS}" for number in range(batch)]
+        if is_timed := due_s >= len(committed):  # one per second: the n-th is due after n seconds
+            skus[-1] = f"T{len(committed)}"
+        load.insert(skus)
+        if is_timed:
+            committed[f"{load.location}|{skus[-1]}"] = time.monotonic()
 
 
 def measure_latency(settings: Connections, *, rate: int, seconds: float) -> Latency:

@@ -15,6 +15,10 @@ class Sustained:
 
     `drain_s` is the part of these seconds after the last line was written. `lines_per_s` is the
     rate over all of these seconds.
+
+    Timed lines have a new key: one line per second, and a last line in each partition.
+    `shown_max_s` is the longest time in seconds from the commit of a timed line until the read
+    model had it. `behind_max_s` is the longest time from a worker's acknowledgement until then.
     """
 
     offered_per_s: int
@@ -23,6 +27,8 @@ class Sustained:
     acknowledged_s: float
     drain_s: float
     lines_per_s: float
+    shown_max_s: float
+    behind_max_s: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +64,13 @@ class PipelineReport:
 
     def as_text(self) -> str:
         """Return the report as tables."""
-        lines = ["offered/s     lines   acknowledged/s   drain s"]
+        lines = [
+            f"{'':<46} until the read model has a line",
+            "offered/s     lines   acknowledged/s   drain s     longest s   after the workers, s",
+        ]
         lines += [
             f"{one.offered_per_s:>9} {one.lines:>9} {one.lines_per_s:>16.0f} {one.drain_s:>9.2f}"
+            f" {one.shown_max_s:>13.2f} {one.behind_max_s:>22.2f}"
             for one in self.sustained
         ]
         late = self.latency

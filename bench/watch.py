@@ -99,10 +99,14 @@ class Changelog:
 
 
 class ReadModel:
-    """An observer that records when each committed key first has a row in the read model."""
+    """An observer that records when each committed key first has a row in the read model.
 
-    def __init__(self, url: str, committed: dict[str, float]) -> None:
+    It queries Postgres every `poll_s` seconds while a key is missing.
+    """
+
+    def __init__(self, url: str, committed: dict[str, float], *, poll_s: float = _POLL_S) -> None:
         self._watch = _Watch()
+        self._poll_s = poll_s
         self._committed = committed
         self._connection = psycopg.connect(url, autocommit=True)
 
@@ -130,4 +134,4 @@ class ReadModel:
                 now = time.monotonic()
                 for (key,) in rows:
                     self._watch.seen.setdefault(key, now)
-            time.sleep(_POLL_S)
+            time.sleep(self._poll_s)
