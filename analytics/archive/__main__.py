@@ -11,6 +11,7 @@ from analytics.archive.entries import REARCHIVE
 from analytics.archive.follow import follow, only_archiver
 from analytics.archive.manifest import BrokenArchive
 from analytics.heartbeat import Heartbeat
+from cdc import cpu_share
 from cdc.logs import configure_logging
 from cdc.processes import stop_event
 from cdc.settings import Connections
@@ -27,6 +28,7 @@ def main() -> int:
     Return 1 if the archive is broken, or another process holds its lock for 60 s.
     """
     configure_logging(service="archiver")
+    cpu_share.lower_share(cpu_share.ARCHIVER)
     try:
         return _archive()
     except BrokenArchive as error:

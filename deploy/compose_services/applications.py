@@ -4,6 +4,7 @@ from typing import Any, Final
 
 from pydantic_settings import BaseSettings
 
+from cdc.cpu_share import ARCHIVER, PROVER, SHARES, WORKER
 from deploy.compose_services.fields import (
     KAFKA,
     RESTART,
@@ -92,7 +93,9 @@ def process(name: str, module: str) -> dict[str, Any]:
         "automation": _chosen(COMPANY),
         "prover": _PROOF_HOUR,
     }
-    return _guarded(name, _application(name, module, **extra.get(name, {})))
+    niceness = {"archiver": ARCHIVER, "prover": PROVER}.get(name)
+    share = {} if niceness is None else {"cpu_shares": SHARES[niceness]}
+    return _guarded(name, _application(name, module, **extra.get(name, {}))) | share
 
 
 def setup() -> dict[str, Any]:
@@ -157,7 +160,10 @@ def worker(name: str) -> dict[str, Any]:
         **_chosen(TUNING_VARIABLES, WorkerSettings),
     )
     url = f"http://localhost:{_WORKER_PORT}/readyz"
-    return _guarded(name, service) | {"healthcheck": health("CMD", "curl", "-fsS", url)}
+    return _guarded(name, service) | {
+        "healthcheck": health("CMD", "curl", "-fsS", url),
+        "cpu_shares": SHARES[WORKER],
+    }
 
 
 def web() -> dict[str, Any]:

@@ -14,6 +14,7 @@ from typing import Final
 import structlog
 
 from analytics.heartbeat import Heartbeat
+from cdc.cpu_share import PROVER, lower_session_share
 from cdc.logs import configure_logging
 from cdc.processes import stop_event
 from cdc.settings import Connections
@@ -112,6 +113,7 @@ def run(prover: Prover, runner: Runner, heartbeat: Heartbeat, stop: threading.Ev
 def main() -> None:
     """Run the prover until SIGTERM or SIGINT."""
     configure_logging(service=SERVICE)
+    lower_session_share(PROVER)  # the proofs and requests are processes of this session
     setup_django()
     settings, hour = Connections(), ProofSettings().proof_hour
     log.info("prover_started", hour=hour)

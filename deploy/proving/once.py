@@ -4,7 +4,6 @@ The prover starts this process for each proof, because a process returns its mem
 And if a proof fails, the prover still runs.
 """
 
-import os
 import signal
 import sys
 from types import FrameType
@@ -14,13 +13,13 @@ import structlog
 
 from analytics.damage import Damage
 from analytics.engines.spark import LOCAL
+from cdc.cpu_share import PROVER, lower_share
 from cdc.logs import configure_logging
 from cdc.settings import Connections
 from deploy.stack.django import setup_django
 
 _NOT_COMPARABLE: Final = 2
 _NAMED: Final = 5
-_NICE: Final = 10
 
 log = structlog.get_logger(__name__)
 
@@ -28,8 +27,7 @@ log = structlog.get_logger(__name__)
 def main() -> int:
     """Make one proof. Return 0 if it found no difference, 1 if it found one, 2 without a result."""
     configure_logging(service="prover")
-    # With a nice value of 10, a proof gets about a tenth of a busy processor.
-    os.nice(_NICE)
+    lower_share(PROVER)
     signal.signal(signal.SIGTERM, _stop)
     setup_django()
     from deploy.proving.proof import prove_and_record  # noqa: PLC0415 -- needs Django set up

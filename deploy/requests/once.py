@@ -7,7 +7,6 @@ At its start, the process looks for requests that have started and not ended. An
 died while it executed them, so they are recorded as interrupted.
 """
 
-import os
 import signal
 import sys
 import time
@@ -19,6 +18,7 @@ import structlog
 
 from analytics.damage import Damage
 from cdc.contracts.history_requests import COMPARE
+from cdc.cpu_share import PROVER, lower_share
 from cdc.logs import configure_logging
 from cdc.settings import Connections
 from deploy.requests.child import Output, Running
@@ -26,7 +26,6 @@ from deploy.requests.commands import command_line
 from deploy.stack.django import setup_django
 
 BUSY: Final = 3  # exit code if another process executes the requests
-_NICE: Final = 10
 _EVERY_S: Final = 1.0
 _PAUSE_S: Final = 2.0
 _RESULTS: Final = (0, 1)
@@ -37,7 +36,7 @@ log = structlog.get_logger(__name__)
 def main() -> int:
     """Execute every open request. Return 0, or 3 if another process executes requests."""
     configure_logging(service="prover")
-    os.nice(_NICE)
+    lower_share(PROVER)
     setup_django()
     signal.signal(signal.SIGTERM, _stop)
     return execute_all(Connections())

@@ -6,6 +6,7 @@ from typing import Final
 import uvloop
 from confluent_kafka import KafkaException
 
+from cdc import cpu_share
 from cdc.contracts.versions import UnreadableRecord
 from cdc.logs import configure_logging
 from streams.engine.garbage import collect_rarely
@@ -31,6 +32,7 @@ def main() -> None:
         origins = refuse_other_topics(*asked)
     except (LogMismatch, UnreadableRecord, KafkaException, OSError) as error:
         die("worker can't start", error)
+    cpu_share.lower_share(cpu_share.WORKER)
     collect_rarely()
     sys.setswitchinterval(SWITCH_INTERVAL_S)
     uvloop.install()

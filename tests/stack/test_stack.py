@@ -53,6 +53,21 @@ def test_status_names_every_service_with_its_state(stack: RunningStack) -> None:
     stack.wait_until(all_run, describe=lambda: stack.cli("status").stdout)
 
 
+def test_workers_and_archiver_leave_cpu_time_to_the_projector(stack: RunningStack) -> None:
+    def niceness(service: str) -> list[str]:
+        """Return the nice values of the process and its session, or nothing while it restarts."""
+        process = Path(f"/proc/{stack.runtime.services[service].pid}")
+        try:
+            session = (process / "autogroup").read_text().split()[-1]
+            return [(process / "stat").read_text().rpartition(")")[2].split()[16], session]
+        except FileNotFoundError:
+            return []
+
+    added = {"projector": 0, "worker-1": 1, "archiver": 10}
+    wanted = {name: [str(os.nice(0) + value), str(value)] for name, value in added.items()}
+    stack.wait_until(lambda: {service: niceness(service) for service in wanted} == wanted)
+
+
 def test_a_killed_connect_is_restarted_and_counted(stack: RunningStack) -> None:
     before = stack.runtime.services["connect"]
     assert before.pid is not None
