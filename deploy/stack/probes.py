@@ -10,6 +10,9 @@ restores its state or waits.
 """
 
 import ssl
+import threading
+import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, partial
 from http import HTTPStatus
@@ -27,12 +30,13 @@ _HTTP_S: Final = 2.0
 _CONNECT_S: Final = 2
 # Postgres' message while it stops. The stack's Postgres writes messages in English.
 _ENDS: Final = "the database system is shutting down"
-# Query for the age of a process's heartbeat row in seconds. The row of an earlier process has
-# another pid, and gives no result.
-_BEAT: Final = """
-SELECT extract(epoch FROM clock_timestamp() - at)::float
-FROM read_model.service_heartbeat WHERE service = %s AND pid = %s
+_BEATS: Final = """
+SELECT service, pid, extract(epoch FROM clock_timestamp() - at)::float
+FROM read_model.service_heartbeat
 """
+# Seconds for which probes reuse the result of one query. The supervisor probes about ten services
+# at the same moment.
+_SHARED_S: Final = 0.1
 # Largest age in seconds of the heartbeat row of a healthy service. A job of `automation` may take a
 # minute. So may a request of `capture` to a slow Connect. All other services write a row at least
 # every 5 s, or every 10 s while the broker doesn't answer.
@@ -148,13 +152,45 @@ def has_fresh_heartbeat(database_url: str, service: str, pid: int) -> ProbeResul
     Return None if Postgres can't be queried. An empty `database_url` means that Postgres is known
     to be down.
     """
-    if not database_url:
+    ages = _heartbeats(database_url).ages_s() if database_url else None
+    if ages is None:
         return None
-    try:
-        with psycopg.connect(
-            database_url, connect_timeout=_CONNECT_S, autocommit=True
-        ) as connection:
-            row = connection.execute(_BEAT, (service, pid)).fetchone()
-    except psycopg.Error:
-        return None
-    return row is not None and float(row[0]) < _BEAT_WITHIN_S.get(service, _BEAT_S)
+    # The row of an earlier process has another pid.
+    age_s = ages.get((service, pid))
+    return age_s is not None and age_s < _BEAT_WITHIN_S.get(service, _BEAT_S)
+
+
+class _HeartbeatCache:
+    """The heartbeat rows of the database at `url`, shared by the threads of all probes."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._lock = threading.Lock()
+        self._read_at: float | None = None
+        self._ages_s: Mapping[tuple[str, int], float] | None = None
+
+    def ages_s(self) -> Mapping[tuple[str, int], float] | None:
+        """Return the age in seconds of each process's row, or None if Postgres can't be queried.
+
+        The keys are pairs of service name and pid. The result is up to `_SHARED_S` seconds old.
+        """
+        with self._lock:
+            if self._read_at is None or time.monotonic() - self._read_at > _SHARED_S:
+                self._ages_s = self._read()
+                self._read_at = time.monotonic()
+            return self._ages_s
+
+    def _read(self) -> dict[tuple[str, int], float] | None:
+        try:
+            with psycopg.connect(
+                self._url, connect_timeout=_CONNECT_S, autocommit=True
+            ) as connection:
+                rows = connection.execute(_BEATS).fetchall()
+        except psycopg.Error:
+            return None
+        return {(service, pid): float(age_s) for service, pid, age_s in rows}
+
+
+@cache
+def _heartbeats(url: str) -> _HeartbeatCache:
+    return _HeartbeatCache(url)
