@@ -20,13 +20,24 @@ from ledger.kernel.service_process import limit_connections, report_alive
 
 SERVICE: Final = "automation"
 PAUSE_S: Final = 1.0
+_LONGEST_PAUSE_S: Final = 300.0  # a run can take long because it waits for a lock
+_SWEEP_PAUSE_FACTOR: Final = 49  # a sweep takes at most 1 / (1 + 49) of the time
 
 
 class Job(NamedTuple):
-    """A periodic job. `work` returns the number of changes and runs every `every_s` seconds."""
+    """A periodic job. `work` returns the number of changes.
+
+    A run begins `every_s` seconds after the end of the last one, or `pause_factor` times the
+    duration of the last one if that is longer. The pause is at most `_LONGEST_PAUSE_S`.
+    """
 
     work: Callable[[], int]
     every_s: float
+    pause_factor: int = 0
+
+    def pause_s(self, took_s: float) -> float:
+        """Return the seconds to wait after a run that took `took_s` seconds."""
+        return max(self.every_s, min(_LONGEST_PAUSE_S, self.pause_factor * took_s))
 
 
 log = structlog.get_logger(__name__)
@@ -47,7 +58,8 @@ def jobs() -> dict[str, Job]:
         "reorders": Job(reorders.approve_due, 2.0),
         "prices": Job(prices.write_due, 2.0),
         "tasks": Job(tasks.refresh_quick, 5.0),
-        "tasks of all items": Job(tasks.refresh_slow, 30.0),
+        "open tasks": Job(tasks.refresh_slow, 30.0),
+        "tasks of all items": Job(tasks.Sweep().advance, 1.0, _SWEEP_PAUSE_FACTOR),
         "scorecard": Job(scorecard.write_back, 60.0),
     }
 
@@ -63,8 +75,10 @@ def run(due: Mapping[str, Job], stop: threading.Event, *, pause_s: float = PAUSE
             report_alive(SERVICE, done)
             for name, job in due.items():
                 if not stop.is_set() and time.monotonic() >= next_s[name]:
+                    started_s = time.monotonic()
                     done[name] = _timed(name, job)
-                    next_s[name] = time.monotonic() + job.every_s
+                    ended_s = time.monotonic()
+                    next_s[name] = ended_s + job.pause_s(ended_s - started_s)
             stop.wait(pause_s)
         except (OperationalError, InterfaceError) as problem:
             log.warning("database_lost", error=str(problem).strip())

@@ -81,6 +81,16 @@ def test_quiet_windows_before_a_count_do_not_make_a_shelf_suspect(
     assert is_open(inbox, "phantom_suspect") is is_suspect
 
 
+@pytest.mark.parametrize(("quiet", "is_suspect"), [(165, False), (166, True)])
+def test_a_state_that_an_early_release_wrote_can_be_a_phantom_suspect(
+    inbox: psycopg.Connection, *, quiet: int, is_suspect: bool
+) -> None:
+    level(inbox, unsold_state(quiet))
+    inbox.execute("UPDATE read_model.stock SET state = state::jsonb::text")
+
+    assert is_open(inbox, "phantom_suspect") is is_suspect
+
+
 def test_a_phantom_task_has_its_numbers_and_is_for_store_staff(inbox: psycopg.Connection) -> None:
     ranged(inbox)
     level(inbox, unsold_state(166))

@@ -35,7 +35,9 @@ ACTIONS: Final = (
     *("second_factor_failed", "second_factor_removed", "second_factor_unreadable"),
 )
 # Jobs of the automation, see `ledger.automation.__main__`.
-JOBS: Final = ("sends", "reorders", "prices", "tasks", "tasks of all items", "scorecard")
+JOBS: Final = (
+    *("sends", "reorders", "prices", "tasks", "open tasks", "tasks of all items", "scorecard"),
+)
 # Prepared questions, see `analytics.history.questions`.
 QUESTIONS: Final = (
     "How wrong is the learned demand of items with high, medium and low revenue?",
