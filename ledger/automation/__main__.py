@@ -21,7 +21,7 @@ from ledger.kernel.service_process import limit_connections, report_alive
 SERVICE: Final = "automation"
 PAUSE_S: Final = 1.0
 _LONGEST_PAUSE_S: Final = 300.0  # a run can take long because it waits for a lock
-_SWEEP_PAUSE_FACTOR: Final = 49  # a sweep takes at most 1 / (1 + 49) of the time
+_PAUSE_FACTOR: Final = 49  # a job with many items takes at most 1 / (1 + 49) of the time
 
 
 class Job(NamedTuple):
@@ -58,8 +58,8 @@ def jobs() -> dict[str, Job]:
         "reorders": Job(reorders.approve_due, 2.0),
         "prices": Job(prices.write_due, 2.0),
         "tasks": Job(tasks.refresh_quick, 5.0),
-        "open tasks": Job(tasks.refresh_slow, 30.0),
-        "tasks of all items": Job(tasks.Sweep().advance, 1.0, _SWEEP_PAUSE_FACTOR),
+        "open tasks": Job(tasks.refresh_slow, 30.0, _PAUSE_FACTOR),
+        "tasks of all items": Job(tasks.Sweep().advance, 1.0, _PAUSE_FACTOR),
         "scorecard": Job(scorecard.write_back, 60.0),
     }
 
