@@ -53,6 +53,9 @@ def test_status_names_every_service_with_its_state(stack: RunningStack) -> None:
     stack.wait_until(all_run, describe=lambda: stack.cli("status").stdout)
 
 
+@pytest.mark.skipif(
+    not Path("/proc/self/autogroup").exists(), reason="the kernel has no groups of sessions"
+)
 def test_workers_and_archiver_leave_cpu_time_to_the_projector(stack: RunningStack) -> None:
     def niceness(service: str) -> list[str]:
         """Return the nice values of the process and its session, or nothing while it restarts."""
