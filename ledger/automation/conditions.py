@@ -20,6 +20,7 @@ from ledger.access import roles
 from ledger.tasks import kinds
 from ledger.transfers.stuck import TRANSFER_DUE_ON, stuck_sql
 
+ITEMS: Final = "{items}"  # the placeholder of a query that reads every item
 # Parameters that every query may use in addition to `%(now)s`. `lambda_micro` is the default
 # threshold of phantom suspects: 4.6 expected units, of which none was sold.
 CONSTANTS: Final = {
@@ -49,8 +50,6 @@ class TaskQuery(NamedTuple):
         """Return True if the query would read every item. A refresh restricts it to a scope."""
         return ITEMS in self.rows
 
-
-ITEMS: Final = "{items}"
 
 NEGATIVE_STOCK: Final = """
 SELECT s.inv_key AS subject, s.inv_key, s.location, s.sku,
